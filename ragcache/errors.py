@@ -1,0 +1,123 @@
+"""Every error ragcache raises on purpose.
+
+RagCacheError
+├── InputError                 what the caller passed cannot be used (also a ValueError)
+│   ├── ConfigError            an option outside its range
+│   ├── EmptyQuestionError     nothing was asked
+│   ├── DocumentError          a document or folder is missing, unreadable, empty or not UTF-8
+│   └── PromptTooLongError     the prompt and its answer do not fit the model's window
+├── ModelError
+│   ├── UnknownModelError      no such model name, folder or hub id
+│   └── CheckpointError        a field, tensor or file of a checkpoint is missing or wrong
+├── RegistryError
+│   ├── StoreUnavailableError  the store cannot be opened (not a folder, unsafe permissions, locked)
+│   ├── StoreReadOnlyError     the store cannot be written to
+│   ├── StoreFullError         the disk has no room left
+│   ├── StoreDamagedError      the store holds data it cannot have written
+│   ├── StoreVersionError      the store was written by a newer format
+│   ├── AffixTooLargeError     one entry is larger than the store's limit
+│   └── UnknownAffixError      no affix has this name
+├── EngineError
+│   ├── EngineClosedError      the engine was closed before the request was done
+│   └── RequestCancelledError  the caller cancelled the request
+└── MissingDependencyError     an optional package is needed (also an ImportError)
+
+Each message says what was wrong with which input, and what to do about it.
+"""
+
+from __future__ import annotations
+
+
+class RagCacheError(Exception):
+    """Base of all errors raised by ragcache."""
+
+
+class InputError(RagCacheError, ValueError):
+    """What the caller passed cannot be used."""
+
+
+class ConfigError(InputError):
+    """An option lies outside its range."""
+
+
+class EmptyQuestionError(InputError):
+    """The question holds no text."""
+
+
+class DocumentError(InputError):
+    """A document or folder is missing, unreadable, empty or not UTF-8."""
+
+
+class PromptTooLongError(InputError):
+    """The prompt and its answer do not fit the model's window; nothing was truncated.
+
+    `tokens` is what prompt and answer need together, `limit` what the model has, both in tokens.
+    """
+
+    def __init__(self, tokens: int, limit: int, what: str = "prompt and answer") -> None:
+        self.tokens = tokens
+        self.limit = limit
+        super().__init__(
+            f"{what}: {tokens} tokens, {tokens - limit} over the model's window of {limit}. "
+            "Use fewer or shorter documents, or a smaller --max-tokens / --top-k."
+        )
+
+
+class ModelError(RagCacheError):
+    """A model cannot be used."""
+
+
+class UnknownModelError(ModelError):
+    """No such model name, folder or hub id."""
+
+
+class CheckpointError(ModelError):
+    """A field, tensor or file of a checkpoint is missing or wrong."""
+
+
+class RegistryError(RagCacheError):
+    """The affix registry cannot do what was asked."""
+
+
+class StoreUnavailableError(RegistryError):
+    """The store cannot be opened."""
+
+
+class StoreReadOnlyError(RegistryError):
+    """The store cannot be written to."""
+
+
+class StoreFullError(RegistryError):
+    """The disk has no room left."""
+
+
+class StoreDamagedError(RegistryError):
+    """The store holds data it cannot have written."""
+
+
+class StoreVersionError(RegistryError):
+    """The store was written by a newer format."""
+
+
+class AffixTooLargeError(RegistryError):
+    """One entry is larger than the store's limit."""
+
+
+class UnknownAffixError(RegistryError):
+    """No affix has this name."""
+
+
+class EngineError(RagCacheError):
+    """The engine cannot finish a request."""
+
+
+class EngineClosedError(EngineError):
+    """The engine was closed before the request was done."""
+
+
+class RequestCancelledError(EngineError):
+    """The caller cancelled the request."""
+
+
+class MissingDependencyError(RagCacheError, ImportError):
+    """An optional package is needed; the message holds the pip command."""

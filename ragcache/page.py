@@ -1,0 +1,31 @@
+"""The page: the KV of one affix, as the registry keeps it and the model reads it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Page:
+    """Read-only KV of one affix, encoded alone at positions 0..n-1 (ACache; docs/architecture.md).
+
+    `token_ids` is `[n]` int64 on the CPU. `keys` and `values` hold one tensor per layer,
+    `[kv_heads, n, head_dim]`; keys are stored **before** RoPE, so a page may stand at any offset.
+    Nobody may write into these tensors: every request that uses the affix shares them.
+    """
+
+    token_ids: Tensor
+    keys: tuple[Tensor, ...]
+    values: tuple[Tensor, ...]
+
+    @property
+    def tokens(self) -> int:
+        """Number of tokens of the affix."""
+        return int(self.token_ids.shape[0])
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all keys and values."""
+        return sum(t.numel() * t.element_size() for t in (*self.keys, *self.values))
