@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Page:
     """Read-only KV of one affix, encoded alone at positions 0..n-1 (ACache; docs/architecture.md).
 

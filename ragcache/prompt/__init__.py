@@ -1,0 +1,23 @@
+"""Prompts: ordered parts in, token ids with reusable spans out."""
+
+from ragcache.prompt.chat_tokenizer import ChatTokenizer, Encoding
+from ragcache.prompt.parts import Affix, Message, Part, Prompt, normalise
+from ragcache.prompt.rendered import CharSpan, Rendered, SkippedMark
+from ragcache.prompt.tokenize import AffixSpan, SkippedSpan, TokenizedPrompt, tokenize
+
+__all__ = [
+    "Affix",
+    "AffixSpan",
+    "CharSpan",
+    "ChatTokenizer",
+    "Encoding",
+    "Message",
+    "Part",
+    "Prompt",
+    "Rendered",
+    "SkippedMark",
+    "SkippedSpan",
+    "TokenizedPrompt",
+    "normalise",
+    "tokenize",
+]

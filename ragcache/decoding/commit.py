@@ -1,0 +1,74 @@
+"""Commit rules: how many of the most confident masked positions become tokens after a forward.
+
+Sources: Fast-dLLM (arXiv 2505.22618) for the threshold and factor rules, LLaDA (arXiv 2502.09992) for fixed
+steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from torch import Tensor
+
+from ragcache.errors import ConfigError
+
+
+class CommitRule(Protocol):
+    """Every rule commits the n best; rules differ in n."""
+
+    def count(self, confidence: Tensor, *, step: int, masked_at_start: int) -> int:
+        """How many of `confidence` `[m]`, sorted descending, to commit; at least 1.
+
+        `step` counts the block's forwards from 0, `masked_at_start` its masks before the first.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class ConfidenceThreshold:
+    """All positions at or above `threshold` (a probability), and always the best one."""
+
+    threshold: float = 0.9
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.threshold <= 1.0:
+            raise ConfigError(f"threshold {self.threshold} is not a probability; use 0..1 (usual: 0.9)")
+
+    def count(self, confidence: Tensor, *, step: int, masked_at_start: int) -> int:
+        """See `CommitRule`."""
+        return max(1, int((confidence >= self.threshold).sum()))
+
+
+@dataclass(frozen=True)
+class FixedSteps:
+    """The block's masks split evenly over `steps_per_block`, the remainder to the first steps."""
+
+    steps_per_block: int
+
+    def __post_init__(self) -> None:
+        if self.steps_per_block < 1:
+            raise ConfigError(f"steps per block must be at least 1, not {self.steps_per_block}")
+
+    def count(self, confidence: Tensor, *, step: int, masked_at_start: int) -> int:
+        """See `CommitRule`."""
+        share, remainder = divmod(masked_at_start, self.steps_per_block)
+        return max(1, share + (step < remainder))
+
+
+@dataclass(frozen=True)
+class Factor:
+    """The first n with (n + 1)(1 - confidence_n) < `factor`, and always the best one."""
+
+    factor: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.factor <= 0:
+            raise ConfigError(f"factor must be positive, not {self.factor} (usual: 1.0)")
+
+    def count(self, confidence: Tensor, *, step: int, masked_at_start: int) -> int:
+        """See `CommitRule`."""
+        for n, value in enumerate(confidence.tolist(), start=1):
+            if (n + 1) * (1.0 - value) >= self.factor:
+                return max(1, n - 1)
+        return len(confidence)

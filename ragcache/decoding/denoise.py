@@ -1,0 +1,102 @@
+"""Semi-autoregressive block decoding with intra-request KV caches (Fast-dLLM, arXiv 2505.22618).
+
+Every forward is a refresh (all live rows, at a block's start) or a refine (some rows of the canvas, the rest
+frozen). The three cache modes differ only in the rows a refine computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor
+
+from ragcache.decoding.canvas import Canvas
+from ragcache.decoding.commit import CommitRule, ConfidenceThreshold
+from ragcache.decoding.sampling import confidence_named, propose
+from ragcache.decoding.step import Step, Work
+from ragcache.errors import ConfigError
+from ragcache.model.attention import RequestKV
+
+CacheMode = Literal["none", "prefix", "dual"]
+
+
+@dataclass(frozen=True)
+class DecodingOptions:
+    """How to denoise. `max_tokens` and `block_length` in tokens; `seed` matters only above temperature 0."""
+
+    max_tokens: int = 32
+    block_length: int = 32
+    rule: CommitRule = field(default_factory=ConfidenceThreshold)
+    cache: CacheMode = "dual"
+    temperature: float = 0.0
+    confidence: str = "low_confidence"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("max_tokens", "block_length"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if self.cache not in get_args(CacheMode):
+            raise ConfigError(f"unknown cache mode {self.cache!r}; known: {', '.join(get_args(CacheMode))}")
+        if self.temperature < 0:
+            raise ConfigError(f"temperature must be 0 or more, not {self.temperature}")
+        confidence_named(self.confidence)
+
+
+def denoise(
+    canvas: Canvas,
+    live: Tensor,
+    kv: RequestKV,
+    options: DecodingOptions,
+    ended: Callable[[list[int]], bool] = lambda answer: False,
+) -> Work[int]:
+    """Fill the canvas block by block; the number of positions decided.
+
+    `live` `[n]` are the positions computed at a refresh: everything that `kv` does not hold frozen. After
+    each block `ended` sees the answer so far and may stop; later blocks then stay masked.
+    """
+    generator = torch.Generator().manual_seed(options.seed)
+    stop = canvas.prompt_tokens
+    for start, stop in canvas.blocks():
+        rows, step = live, 0
+        masked = masked_at_start = canvas.masked(start, stop)
+        while len(masked):
+            logits = yield Step(rows, canvas.token_ids[rows], torch.searchsorted(rows, masked), kv)
+            _commit(canvas, masked, logits, options, generator, step, len(masked_at_start))
+            rows, step = refine_rows(options.cache, live, start, stop), step + 1
+            masked = canvas.masked(start, stop)
+        if ended(canvas.answer(stop)):
+            break
+    return stop - canvas.prompt_tokens
+
+
+def refine_rows(cache: CacheMode, live: Tensor, start: int, stop: int) -> Tensor:
+    """Positions that a refine of the block `start:stop` computes."""
+    if cache == "none":
+        return live
+    return live[(live >= start) & (live < stop)] if cache == "dual" else live[live >= start]
+
+
+def _commit(
+    canvas: Canvas,
+    masked: Tensor,
+    logits: Tensor,
+    options: DecodingOptions,
+    generator: torch.Generator,
+    step: int,
+    masked_at_start: int,
+) -> None:
+    tokens, confidence = propose(
+        logits,
+        mask_id=canvas.mask_id,
+        temperature=options.temperature,
+        generator=generator,
+        confidence=confidence_named(options.confidence),
+    )
+    order = confidence.sort(descending=True, stable=True)  # ties go to the lower position
+    count = options.rule.count(order.values, step=step, masked_at_start=masked_at_start)
+    chosen = order.indices[:count]
+    canvas.commit(masked[chosen.cpu()], tokens[chosen].cpu())

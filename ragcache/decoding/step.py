@@ -1,0 +1,58 @@
+"""A denoising step as a value: sessions yield steps, the driver runs many of them in one forward."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+import torch
+from torch import Tensor
+
+from ragcache.model.attention import Observer, RaggedKV, RequestKV
+from ragcache.model.rows import Rows
+from ragcache.model.transformer import MaskPredictor
+
+
+@dataclass(frozen=True)
+class Step:
+    """One request's part of a forward.
+
+    Rows are given by `positions` `[n]` and `token_ids` `[n]`; logits are wanted at the rows `sample` `[m]`,
+    indices into `positions`. K/V go to `kv`; `observer` looks on.
+    """
+
+    positions: Tensor
+    token_ids: Tensor
+    sample: Tensor
+    kv: RequestKV
+    observer: Observer | None = None
+
+
+T = TypeVar("T")
+# A piece of work on one request: yields steps, receives their logits [m, vocabulary], returns its result.
+Work: TypeAlias = Generator[Step, Tensor, T]
+
+
+def forward(predictor: MaskPredictor, steps: Sequence[Step]) -> list[Tensor]:
+    """Run the steps of several requests in one forward; each one's logits `[m, vocabulary]`."""
+    device = predictor.device
+    rows = Rows.join([Rows.single(s.token_ids.to(device), s.positions.to(device)) for s in steps])
+    sampled = torch.cat([s.sample + start for s, (start, _) in zip(steps, rows.spans(), strict=True)])
+    attention = RaggedKV([s.kv for s in steps], [s.observer for s in steps])
+    with torch.inference_mode():
+        hidden = predictor(rows, attention, sampled.to(device))
+        logits = predictor.logits(hidden) if len(sampled) else hidden
+    return list(logits.split([len(s.sample) for s in steps]))
+
+
+def run(predictor: MaskPredictor, work: Work[T]) -> T:
+    """Run one piece of work to its end (a batch of one)."""
+    logits: Tensor | None = None
+    while True:
+        try:
+            step = next(work) if logits is None else work.send(logits)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        logits = forward(predictor, [step])[0]

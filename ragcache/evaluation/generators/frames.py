@@ -1,0 +1,201 @@
+"""Phrases that fit every attribute: statements, questions, changes, adjuncts, headings, plain prose."""
+
+from __future__ import annotations
+
+from ragcache.evaluation.generators.schema import lines, phrases
+
+STATE = phrases("""
+    {p} {n} {is} {v}
+    the {n} of {o} {is} {v}
+    {v} {is} the {n} of {o}
+    for {o}, the {n} {is} {v}
+    {s} has {v} listed as {n}
+    the {n} given for {o} {is} {v}
+    the list shows {v} as the {n} of {o}
+    as the {n} of {o}, the register gives {v}
+    ~the file on {o} names {v} as the {n}
+    ~under {n}, the entry for {o} says {v}
+    ~where {o} is concerned, the {n} {is} {v}
+    ~whoever asks for the {n} of {o} is told: {v}""")
+ASK = phrases("""
+    {wh} {is} {p} {n}?
+    {wh} {is} the {n} of {o}?
+    Tell me the {n} of {o}.
+    Name the {n} of {o}.
+    Give {p} {n}.
+    Do you know the {n} of {o}?
+    I would like to know the {n} of {o}.
+    Please find {p} {n}.
+    {wh} {is} given as the {n} of {o}?
+    ~Could you look up the {n} of {o}?
+    ~Please state {p} {n}.
+    ~I am looking for the {n} of {o}.""")
+CHANGE = phrases("""
+    {p} {n} was {v0} until {y}, when it changed to {v}
+    the {n} of {o} was {v0} at first. In {y}, it changed to {v}
+    in {y}, the {n} of {o} changed from {v0} to {v}
+    the {n} of {o} is now {v}; it used to be {v0}
+    until {y}, {p} {n} was {v0}. Since then, it has been {v}
+    since {y}, {p} {n} has been {v}. Before that, it was {v0}
+    {p} {n} is {v}, no longer {v0}
+    {p} {n} was {v0}. This changed in {y}: it is {v} now
+    ~{v} replaced {v0} as the {n} of {o} in {y}
+    ~{p} {n} used to be {v0}, but from {y} on it was {v}
+    ~what was once {v0} became {v} in {y}: the {n} of {o}""")
+CHANGE_BY_KIND = {
+    "city": phrases("""
+        {s} lived in {v0}. In {y}, {s} moved to {v}
+        {s} moved from {v0} to {v} in {y}
+        {s} first lived in {v0} and later moved to {v}
+        before moving to {v} in {y}, {s} lived in {v0}
+        {s} left {v0} for {v} in {y}
+        ~{s} gave up a flat in {v0} and settled in {v} in {y}
+        ~{v} has been home to {o} since {y}, after years in {v0}"""),
+    "price": phrases("""
+        {s} used to cost {v0} and now costs {v}
+        the price of {o} went from {v0} to {v} in {y}
+        until {y}, {s} cost {v0}. It costs {v} today
+        ~in {y}, {s}, once {v0}, was put on sale for {v}"""),
+    "person": phrases("""
+        {v0} handed the role of {n} of {o} to {v} in {y}
+        in {y}, {v} took over from {v0} as {n} of {o}
+        {v} followed {v0} as {n} of {o}
+        ~when {v0} left in {y}, {v} became {n} of {o}"""),
+}
+OLD = phrases("""
+    in {y0}, the {n} of {o} was {v0}
+    in {y0}, {p} {n} was still {v0}
+    a note from {y0} gives {v0} as the {n} of {o}
+    ~back in {y0}, {v0} was the {n} of {o}""")
+NEW = phrases("""
+    in {y}, the {n} of {o} changed to {v}
+    since {y}, {p} {n} has been {v}
+    from {y} on, the {n} of {o} was {v}
+    ~{p} {n} became {v} in {y}""")
+ASK_NOW = phrases("""
+    {wh} is the current {n} of {o}?
+    {wh} is {p} {n} now?
+    {wh} is {p} latest {n}?
+    {wh} is the new {n} of {o}?
+    ~{wh} is the {n} of {o} today?
+    ~{wh} is {p} {n} these days?""")
+ASK_OLD = phrases("""
+    {wh} was the {n} of {o} before the change?
+    {wh} was {p} earlier {n}?
+    {wh} was {p} previous {n}?
+    {wh} was the former {n} of {o}?
+    ~{wh} was the old {n} of {o}?
+    ~{wh} was the {n} of {o} at first?""")
+IS_TRUE = phrases("""
+    Is it true that {statement}?
+    Do the documents say that {statement}?
+    Is it correct that {statement}?
+    ~Can it be said that {statement}?
+    ~Would you agree that {statement}?""")
+IS_VALUE = phrases("""
+    {Is} {v} the {n} of {o}?
+    {Is} {p} {n} {v}?
+    {Is} the {n} of {o} {v}?
+    Do the documents give {v} as the {n} of {o}?
+    ~{Is} {v} listed as the {n} of {o}?
+    ~{Is} {v} named as {p} {n}?""")
+SOURCES = lines("""
+    register
+    case file
+    record book
+    intranet
+    handbook
+    staff list
+    notice board
+    archive
+    log sheet
+    annual report
+    newsletter
+    latest memo
+    database
+    front desk
+    guide
+    schedule
+    log book
+    wiki
+    secretary""")
+SAYS = phrases("""
+    according to the {source},
+    as the {source} says,
+    the {source} says that
+    the {source} tells us that
+    it is known from the {source} that
+    ~if the {source} is right,
+    ~a look at the {source} shows that""")
+NOW = phrases("""
+    at present,
+    these days,
+    as of this spring,
+    at the moment,
+    for now,
+    currently,
+    as things stand,
+    ~today,
+    ~at the time of writing,""")
+JOIN = phrases("""
+    , and
+    ; also,
+    , while
+    , and in addition
+    ~; what is more,""")
+TITLES = phrases("""
+    {name}
+    # {name}
+    ## {name}
+    {label}: {name}
+    About {name}
+    {name} ({kind})
+    Notes on {name}
+    Profile: {name}
+    ~Fact sheet: {name}
+    ~=== {name} ===""")
+LABELS = {
+    "person": ("Staff", "Employee", "Person", "Name"),
+    "product": ("Product", "Item", "Catalogue"),
+    "place": ("Site", "Location", "Place"),
+    "policy": ("Policy", "Handbook", "Rules"),
+    "incident": ("Incident", "Report", "Log"),
+    "team": ("Team", "Group", "Organisation"),
+}
+PROSE = lines("""
+    The coffee on the second floor is free of charge.
+    Please keep the corridors clear at all times.
+    Visitors are asked to sign the book at the entrance.
+    Last winter was colder than expected.
+    Many colleagues come to work by bicycle.
+    The canteen serves soup and salad every noon.
+    Thank you for reading this note to the end.
+    The plants in the lobby are watered twice a week.
+    A new carpet was laid in the hallway.
+    Questions are always welcome.
+    The lift was serviced without any trouble.
+    The summer party was a great success.
+    Some of the older files have been scanned.
+    Everyone agreed that the view from the roof is lovely.
+    The weather was fine on most days.
+    Several people brought cake.
+    The next issue of the newsletter is in preparation.
+    Photographs of the event hang in the lobby.
+    It is worth taking the stairs now and then.
+    The old filing cabinets were given away.
+    This page is kept short on purpose.
+    More details follow when they are known.
+    Spare keys are kept in a safe.
+    The bus stops right in front of the door.
+    Nobody minded the long wait.
+    The windows were cleaned last week.
+    Good tools make light work.
+    The heating is turned down at night.
+    Lunch breaks may be taken in the garden.
+    A great deal of work has gone into this.
+    The text below was checked twice.
+    Most of the feedback has been friendly.
+    The printer by the window is out of paper again.
+    All entries were copied from paper cards.
+    Birds have built a nest under the roof.
+    The parking area was repainted in autumn.""")

@@ -1,0 +1,26 @@
+"""Rotary position embedding, rotate-half style (Su et al., arXiv 2104.09864), in fp32."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def angles(positions: Tensor, head_dim: int, theta: float) -> tuple[Tensor, Tensor]:
+    """Cosines and sines for `positions` `[n]` (may be negative): two fp32 tensors `[n, 1, head_dim]`.
+
+    Computed from the position itself every time, so rotations are never chained.
+    """
+    exponent = torch.arange(0, head_dim, 2, device=positions.device, dtype=torch.float32) / head_dim
+    frequencies = 1.0 / (theta**exponent)
+    phase = positions.to(torch.float32)[:, None] * frequencies
+    phase = torch.cat((phase, phase), dim=-1)[:, None, :]
+    return phase.cos(), phase.sin()
+
+
+def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Rotate `x` `[n, heads, head_dim]`; trigonometry in fp32, result in the dtype of `x`."""
+    wide = x.to(torch.float32)
+    first, second = wide.chunk(2, dim=-1)
+    turned = torch.cat((-second, first), dim=-1)
+    return (wide * cos + turned * sin).to(x.dtype)

@@ -1,0 +1,41 @@
+"""A segment: a shared read-only page placed at an offset of one request's prompt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ragcache.page import Page
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Token `i` of `page` stands at position `offset + i`; only columns in `keep` are seen.
+
+    `keep` is `[n]` bool. False where the request computes the position itself: anchors, and edge tokens that
+    differ in this context. `offset` may be negative when the first tokens are such edges.
+    """
+
+    page: Page
+    offset: int
+    keep: Tensor
+
+    @property
+    def positions(self) -> Tensor:
+        """Positions `[kept]` of the columns served from the page."""
+        return self.keep.nonzero().squeeze(-1) + self.offset
+
+    def without(self, positions: Tensor) -> Segment:
+        """The same segment with the columns at `positions` masked out (they became anchors)."""
+        stale = positions - self.offset
+        stale = stale[(stale >= 0) & (stale < self.page.tokens)]
+        keep = self.keep.clone()
+        keep[stale] = False
+        return Segment(self.page, self.offset, keep)
+
+
+def whole(page: Page, offset: int) -> Segment:
+    """The full page at `offset`."""
+    return Segment(page, offset, torch.ones(page.tokens, dtype=torch.bool))

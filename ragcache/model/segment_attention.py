@@ -1,0 +1,147 @@
+"""Attention that reads shared pages where they lie, and merges partial results by log-sum-exp.
+
+A page's keys are turned once by their index inside the affix; a query at position p is turned by p - offset
+for a segment at `offset`. RoPE scores depend on distances alone, so one resident copy serves every request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor
+
+from ragcache.model.attention import scores
+from ragcache.model.config import ModelConfig
+from ragcache.model.rope import angles, rotate
+from ragcache.model.rows import LayerRows
+from ragcache.model.segment import Segment
+from ragcache.page import Page
+
+
+@dataclass(frozen=True)
+class Partial:
+    """Attention over some of the columns: `out` `[heads, n, head_dim]` and `lse` `[heads, n]`, fp32."""
+
+    out: Tensor
+    lse: Tensor
+
+
+def attend_columns(q: Tensor, keys: Tensor, values: Tensor, keep: Tensor | None = None) -> Partial:
+    """Softmax attention of `q` `[heads, n, head_dim]` over `keys`/`values` `[kv_heads, m, head_dim]`.
+
+    Columns where `keep` `[m]` is False are not seen. Without any column: `lse` is -inf and `out` is 0, so
+    that the part weighs nothing in a merge.
+    """
+    weights = scores(q, keys)
+    if keep is not None:
+        weights = weights.masked_fill(~keep, float("-inf"))
+    lse = torch.logsumexp(weights, dim=-1)
+    weights = (weights - lse.masked_fill(lse.isinf(), 0.0)[..., None]).exp()
+    grouped = weights.to(values.dtype).unflatten(0, (values.shape[0], -1)).flatten(1, 2)
+    out = (grouped @ values).to(torch.float32)
+    return Partial(out.reshape(q.shape), lse)
+
+
+def merge(parts: Sequence[Partial]) -> Tensor:
+    """One attention output `[heads, n, head_dim]` from partial ones, weighted by their share of the mass."""
+    lse = torch.stack([part.lse for part in parts])
+    weights = torch.softmax(lse, dim=0)
+    out = torch.stack([part.out for part in parts])
+    return (weights[..., None] * out).sum(dim=0)
+
+
+@dataclass(frozen=True)
+class ResidentPage:
+    """A page as attention reads it: per layer keys turned by their index, and values, on the device."""
+
+    keys: tuple[Tensor, ...]
+    values: tuple[Tensor, ...]
+
+
+class SegmentBackend:
+    """Makes `SegmentKV`s that share one resident copy of each page, for as long as the page is in use."""
+
+    def __init__(self) -> None:
+        self._resident: WeakKeyDictionary[Page, ResidentPage] = WeakKeyDictionary()
+
+    def __call__(
+        self,
+        config: ModelConfig,
+        tokens: int,
+        segments: Sequence[Segment],
+        dtype: torch.dtype,
+        device: torch.device,
+    ) -> SegmentKV:
+        """See `ragcache.model.attention.Backend`."""
+        used = [segment for segment in segments if bool(segment.keep.any())]
+        pages = [self.resident(segment.page, config, dtype, device) for segment in used]
+        return SegmentKV(config, tokens, list(zip(used, pages, strict=True)), dtype, device)
+
+    def resident(
+        self, page: Page, config: ModelConfig, dtype: torch.dtype, device: torch.device
+    ) -> ResidentPage:
+        """The one resident copy of `page`."""
+        if page not in self._resident:
+            cos, sin = angles(torch.arange(page.tokens, device=device), config.head_dim, config.rope_theta)
+            cos, sin = cos.transpose(0, 1), sin.transpose(0, 1)
+            self._resident[page] = ResidentPage(
+                tuple(rotate(k.to(device), cos, sin).to(dtype) for k in page.keys),
+                tuple(v.to(device, dtype) for v in page.values),
+            )
+        return self._resident[page]
+
+
+class SegmentKV:
+    """Private slots for the live positions; frozen columns stay in the shared pages."""
+
+    def __init__(
+        self,
+        config: ModelConfig,
+        tokens: int,
+        segments: Sequence[tuple[Segment, ResidentPage]],
+        dtype: torch.dtype,
+        device: torch.device,
+    ) -> None:
+        self.config = config
+        self.segments = segments
+        live = torch.ones(tokens, dtype=torch.bool)
+        for segment, _ in segments:
+            live[segment.positions] = False
+        self.slots = torch.where(live, live.cumsum(0) - 1, -1).to(device)
+        self.keep = [segment.keep.to(device) for segment, _ in segments]
+        shape = (config.layers, config.kv_heads, int(live.sum()), config.head_dim)
+        self.keys = torch.zeros(shape, dtype=dtype, device=device)
+        self.values = torch.zeros(shape, dtype=dtype, device=device)
+        self._turns: list[tuple[Tensor, Tensor]] = []
+
+    def attend(self, layer: int, rows: LayerRows) -> Tensor:
+        """See `ragcache.model.attention.RequestKV`."""
+        if layer == 0:
+            self._turns = self._relative_angles(rows.positions)
+        slots = self.slots[rows.positions]
+        self.keys[layer][:, slots] = rows.rotated_k.transpose(0, 1)
+        self.values[layer][:, slots] = rows.v.transpose(0, 1)
+        parts = [attend_columns(rows.rotated_q.transpose(0, 1), self.keys[layer], self.values[layer])]
+        for (_, page), turn, keep in zip(self.segments, self._turns, self.keep, strict=True):
+            q = rotate(rows.q, *turn).transpose(0, 1)
+            parts.append(attend_columns(q, page.keys[layer], page.values[layer], keep))
+        return merge(parts).to(rows.v.dtype).transpose(0, 1)
+
+    def frozen_scores(self, layer: int, rows: LayerRows) -> Tensor:
+        """See `ragcache.model.attention.RequestKV`."""
+        turns = self._relative_angles(rows.positions)
+        parts = [
+            scores(rotate(rows.q, *turn).transpose(0, 1), page.keys[layer][:, keep])
+            for (_, page), turn, keep in zip(self.segments, turns, self.keep, strict=True)
+        ]
+        return torch.cat(parts, dim=-1)
+
+    def _relative_angles(self, positions: Tensor) -> list[tuple[Tensor, Tensor]]:
+        config = self.config
+        return [
+            angles(positions - segment.offset, config.head_dim, config.rope_theta)
+            for segment, _ in self.segments
+        ]

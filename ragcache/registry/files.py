@@ -1,0 +1,133 @@
+"""The page files of a store: found by digest, checked once, opened as pages."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+
+from torch import Tensor
+
+from ragcache.errors import StoreDamagedError
+from ragcache.page import Page
+from ragcache.registry.codec import codec_for
+from ragcache.registry.key import AffixKey, canonical_digest
+from ragcache.registry.payload import PayloadInfo, Stamp, read_info, read_payload, stamp_of, write_payload
+from ragcache.registry.records import PageRow, is_digest
+from ragcache.registry.store import Store, sync_folder
+
+
+class PageFiles:
+    """Reads need no lock, for a file never changes; writes and removals happen under the store's."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._verified: dict[str, Stamp] = {}
+
+    def open(self, digest: str, stamp: Stamp, key: AffixKey) -> Page:
+        """The page of `key`; its bytes are checked once per process and file.
+
+        Raises `StoreDamagedError` when the file holds anything but that page, OSError when it cannot
+        be read.
+        """
+        check = self._verified.get(digest) != stamp
+        info, token_ids, tensors = read_payload(self._store.page_path(digest), check_digests=check)
+        if info.key != key.canonical():
+            raise StoreDamagedError(f"{digest} holds the page of another key.")
+        try:
+            page = codec_for(key.codec).decode(token_ids, tensors)
+        except KeyError as error:
+            raise StoreDamagedError(f"{digest} lacks the tensor {error}.") from error
+        problem = page_problem(key, page)
+        if problem:
+            raise StoreDamagedError(f"{digest}: {problem}.")
+        self._verified[digest] = stamp
+        return page
+
+    def check(self, digest: str) -> None:
+        """Read every byte. Raises as `open` does."""
+        path = self._store.page_path(digest)
+        info, _, _ = read_payload(path, check_digests=True)
+        self._check_place(digest, info)
+
+    def row(self, digest: str) -> PageRow:
+        """A row from the header alone, never used so far. Raises as `open` does."""
+        path = self._store.page_path(digest)
+        size_bytes = stamp_of(path).size_bytes
+        info = read_info(path)
+        self._check_place(digest, info)
+        return row_of(digest, info, size_bytes)
+
+    def write(self, digest: str, header: bytes, tensors: Mapping[str, Tensor]) -> None:
+        """The file appears whole or not at all, and is on the disk when this returns. Raises OSError."""
+        temporary = self._store.pages / f"{digest}.tmp"
+        temporary.unlink(missing_ok=True)
+        try:
+            write_payload(temporary, header, tensors)
+            os.rename(temporary, self._store.page_path(digest))
+        except BaseException:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            raise
+        sync_folder(self._store.pages)
+
+    def remove(self, digest: str) -> None:
+        """Remove the file, if it is there; pages opened from it stay usable. Raises OSError."""
+        self._store.page_path(digest).unlink(missing_ok=True)
+        self._verified.pop(digest, None)
+
+    def scan(self) -> dict[str, int]:
+        """Digest and size in bytes of every page file. Raises OSError."""
+        suffix = self._store.page_path("").name
+        sizes: dict[str, int] = {}
+        with os.scandir(self._store.pages) as entries:
+            for entry in entries:
+                digest = entry.name.removesuffix(suffix)
+                if digest != entry.name and is_digest(digest):
+                    with suppress(FileNotFoundError):  # evicted since it was listed
+                        sizes[digest] = entry.stat(follow_symlinks=False).st_size
+        return sizes
+
+    def remove_unfinished(self) -> None:
+        """Remove what a killed writer left; nobody writes while the store's lock is held."""
+        for path in self._store.pages.glob("*.tmp"):
+            path.unlink()
+
+    def _check_place(self, digest: str, info: PayloadInfo) -> None:
+        if canonical_digest(self._store.secret, info.key) != digest:
+            raise StoreDamagedError(f"{digest} holds the page of another key.")
+
+
+def row_of(digest: str, info: PayloadInfo, size_bytes: int) -> PageRow:
+    """The row that belongs to a payload. Raises `StoreDamagedError` for a header without its key."""
+    try:
+        key = json.loads(info.key)
+        return PageRow(
+            digest=digest,
+            model=key["model"],
+            dtype=key["dtype"],
+            tokens=key["tokens"],
+            size_bytes=size_bytes,
+            created_s=info.created_s,
+            last_used_s=info.created_s,
+            hits=0,
+            encode_s=info.encode_s,
+            text_digest=info.text_digest,
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreDamagedError(f"{digest}: the header's key is unreadable ({error}).") from error
+
+
+def page_problem(key: AffixKey, page: Page) -> str | None:
+    """Why `page` cannot be the page of `key`, or None."""
+    if page.token_ids.tolist() != list(key.token_ids):
+        return "the page's token ids are not the key's"
+    if not page.keys or len(page.keys) != len(page.values):
+        return f"{len(page.keys)} layers of keys and {len(page.values)} of values"
+    for tensor in (*page.keys, *page.values):
+        if tensor.dim() != 3 or tensor.shape[1] != page.tokens:
+            return f"shape {list(tensor.shape)} instead of [kv_heads, {page.tokens}, head_dim]"
+        if str(tensor.dtype) != f"torch.{key.dtype}":
+            return f"{tensor.dtype} instead of the key's {key.dtype}"
+    return None

@@ -1,0 +1,75 @@
+"""The key of a page: everything that shapes its bytes, and nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import struct
+from dataclasses import dataclass
+
+from ragcache.errors import InputError
+
+FORMAT_VERSION = 1
+"""Version of the key and of the payload file; a change makes old pages miss instead of being misread."""
+
+
+@dataclass(frozen=True)
+class AffixKey:
+    """Names one page by content: not by affix name and not by offset, so one page serves every place.
+
+    `token_ids` is the affix's own encoding, `context` what it was encoded in ("alone", or the digest
+    of a scaffold). Raises `InputError` for an empty or non-text field or for no token ids.
+    """
+
+    model: str
+    tokenizer: str
+    dtype: str
+    rope: str
+    token_ids: tuple[int, ...]
+    context: str = "alone"
+    adapter: str = "none"
+    codec: str = "raw"
+    namespace: str = "default"
+
+    def __post_init__(self) -> None:
+        for name, value in self._texts().items():
+            if not isinstance(value, str) or not value:
+                raise InputError(f"AffixKey.{name} is {value!r}; give a text that is not empty.")
+        if not isinstance(self.token_ids, tuple) or not self.token_ids:
+            raise InputError("AffixKey.token_ids must be a tuple of at least one token id.")
+
+    def _texts(self) -> dict[str, str]:
+        return {
+            "model": self.model,
+            "tokenizer": self.tokenizer,
+            "dtype": self.dtype,
+            "rope": self.rope,
+            "context": self.context,
+            "adapter": self.adapter,
+            "codec": self.codec,
+            "namespace": self.namespace,
+        }
+
+    def canonical(self) -> str:
+        """One-line JSON of all fields and the format version; token ids enter by count and SHA-256."""
+        try:
+            packed = struct.pack(f"<{len(self.token_ids)}q", *self.token_ids)
+        except struct.error as error:
+            raise InputError(f"AffixKey.token_ids must hold whole numbers below 2**63: {error}.") from error
+        fields: dict[str, str | int] = {
+            **self._texts(),
+            "format": FORMAT_VERSION,
+            "tokens": len(self.token_ids),
+            "token_ids": hashlib.sha256(packed).hexdigest(),
+        }
+        return json.dumps(fields, sort_keys=True, separators=(",", ":"))
+
+    def digest(self, secret: bytes) -> str:
+        """64 hex digits: HMAC-SHA256 of `canonical()` under the store's secret; reveals no field."""
+        return canonical_digest(secret, self.canonical())
+
+
+def canonical_digest(secret: bytes, canonical: str) -> str:
+    """The digest of a key of which only the canonical JSON is at hand (a payload's header)."""
+    return hmac.new(secret, canonical.encode(), hashlib.sha256).hexdigest()

@@ -1,0 +1,156 @@
+"""The name table: name -> text, one small JSON file per name.
+
+Apart from the index because it cannot be rebuilt from payloads. A name is data: the file is called by
+a digest of namespace and name, so no name can lead out of the folder or be read off a listing.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import logging
+import time
+import unicodedata
+from dataclasses import asdict
+from pathlib import Path
+
+from ragcache.errors import InputError, StoreDamagedError, UnknownAffixError
+from ragcache.registry.payload import stamp_of
+from ragcache.registry.records import AffixRecord
+from ragcache.registry.store import Store, sync_folder
+
+NAME_LIMIT = 1000
+_CLOSE_NAMES = 3
+_log = logging.getLogger(__name__)
+
+
+def normalise_text(text: str) -> str:
+    """CRLF to LF, Unicode NFC, no blanks at line ends. Raises `InputError` for nothing but blanks."""
+    if not isinstance(text, str):
+        raise InputError(f"an affix text must be str, not {type(text).__name__}.")
+    lines = unicodedata.normalize("NFC", text.replace("\r\n", "\n")).split("\n")
+    normal = "\n".join(line.rstrip(" \t") for line in lines)
+    if not normal.strip():
+        raise InputError("the affix text is empty; give at least one character that is not a blank.")
+    return _encodable(normal, "the affix text")
+
+
+def check_name(name: str, what: str = "affix name") -> str:
+    """`name` in NFC. Raises `InputError` when empty, too long, with NUL, or not Unicode text."""
+    if not isinstance(name, str) or not name:
+        raise InputError(f"the {what} is {name!r}; give a text that is not empty.")
+    if len(name) > NAME_LIMIT:
+        raise InputError(f"the {what} has {len(name)} characters; the limit is {NAME_LIMIT}.")
+    if "\0" in name:
+        raise InputError(f"the {what} {name!r} holds a NUL character; take it out.")
+    return _encodable(unicodedata.normalize("NFC", name), f"the {what}")
+
+
+class NameTable:
+    """Names of one store. Writes happen under the store's lock; reads need none."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def register(self, name: str, text: str, namespace: str) -> AffixRecord:
+        """Point `name` at `text`; the same text again changes nothing.
+
+        Raises `InputError`, `StoreReadOnlyError`, `StoreFullError` or `StoreUnavailableError`.
+        """
+        name, namespace = check_name(name), check_name(namespace, "namespace")
+        text = normalise_text(text)
+        path = self._path(name, namespace)
+        with self._store.exclusive():
+            now_s = time.time()
+            old = self._read(path)
+            if old is not None and old.text == text:
+                return old
+            record = AffixRecord(
+                name=name,
+                text=text,
+                text_digest=self.text_digest(text, namespace),
+                namespace=namespace,
+                created_s=old.created_s if old else now_s,
+                updated_s=now_s,
+            )
+            self._store.write_atomic(path, json.dumps(asdict(record)).encode())
+        return record
+
+    def lookup(self, name: str, namespace: str) -> AffixRecord:
+        """The record of `name`. Raises `UnknownAffixError` with the closest names, or `InputError`."""
+        name, namespace = check_name(name), check_name(namespace, "namespace")
+        record = self._read(self._path(name, namespace))
+        if record is None:
+            raise self._unknown(name, namespace)
+        return record
+
+    def names(self, namespace: str) -> tuple[AffixRecord, ...]:
+        """All records of a namespace, sorted by name."""
+        namespace = check_name(namespace, "namespace")
+        records = (self._read(path) for path in self._store.names.glob("*.json"))
+        mine = (record for record in records if record is not None and record.namespace == namespace)
+        return tuple(sorted(mine, key=lambda record: record.name))
+
+    def remove(self, name: str, namespace: str) -> AffixRecord:
+        """Forget `name`. Raises as `lookup` and `register` do."""
+        with self._store.exclusive():
+            record = self.lookup(name, namespace)
+            self._path(record.name, record.namespace).unlink()
+            sync_folder(self._store.names)
+        return record
+
+    def text_digest(self, text: str, namespace: str) -> str:
+        """Digest of a normalised text, private to store and namespace."""
+        return self._store.private_digest("text", namespace, text)
+
+    def _path(self, name: str, namespace: str) -> Path:
+        return self._store.names / f"{self._store.private_digest('name', namespace, name)}.json"
+
+    def _read(self, path: Path) -> AffixRecord | None:
+        """The record in a file, or None; a damaged one is set aside."""
+        try:
+            return self._parse(path)
+        except StoreDamagedError as error:
+            _log.warning("damaged name: %s", error)
+        if self._store.read_only:
+            return None
+        with self._store.exclusive():
+            try:
+                return self._parse(path)  # somebody may have registered it anew meanwhile
+            except StoreDamagedError:
+                self._store.set_aside(path)
+                return None
+
+    def _parse(self, path: Path) -> AffixRecord | None:
+        with self._store.translated():
+            try:
+                stamp_of(path)
+                data = path.read_bytes()
+            except FileNotFoundError:
+                return None
+        try:
+            record = AffixRecord(**json.loads(data))
+            intact = record.text_digest == self.text_digest(record.text, record.namespace)
+            in_place = path == self._path(record.name, record.namespace)
+        except (ValueError, TypeError) as error:
+            raise StoreDamagedError(f"{path.name} is unreadable ({error}).") from error
+        if not (intact and in_place):
+            raise StoreDamagedError(f"{path.name} holds another name or a text that was changed.")
+        return record
+
+    def _unknown(self, name: str, namespace: str) -> UnknownAffixError:
+        known = [record.name for record in self.names(namespace)]
+        close = difflib.get_close_matches(name, known, n=_CLOSE_NAMES)
+        hint = f"did you mean {', '.join(map(repr, close))}?" if close else "register it first."
+        where = "" if namespace == "default" else f" in namespace {namespace!r}"
+        return UnknownAffixError(f"no affix is called {name!r}{where}; {hint}")
+
+
+def _encodable(text: str, what: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{what} is no Unicode text at character {error.start}; decode it as UTF-8."
+        ) from error
+    return text

@@ -1,0 +1,171 @@
+"""Page files and their rows, changed together under one exact byte limit."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+from torch import Tensor
+
+from ragcache.errors import RegistryError, StoreDamagedError, StoreFullError, StoreReadOnlyError
+from ragcache.registry.eviction import EvictionPolicy
+from ragcache.registry.files import PageFiles
+from ragcache.registry.index import Index
+from ragcache.registry.payload import Stamp, stamp_of
+from ragcache.registry.records import Counters, PageRow
+from ragcache.registry.store import Store
+from ragcache.registry.uses import PendingUses
+
+_log = logging.getLogger(__name__)
+
+
+class Shelf:
+    """The pages of one store by digest. In a store that is read only, `index` is None.
+
+    The row is written last and the file removed first: a row without a file is noticed and dropped,
+    and a file without a row gets it back. `on_drop` is told the digest of every page that leaves.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        limit_bytes: int,
+        eviction: EvictionPolicy,
+        counters: Counters,
+        on_drop: Callable[[str], None],
+    ) -> None:
+        self.store = store
+        self.limit_bytes = limit_bytes
+        self.files = PageFiles(store)
+        self.index: Index | None = None
+        self._eviction = eviction
+        self._counters = counters
+        self._on_drop = on_drop
+        self._uses = PendingUses()
+        if not store.read_only:
+            with store.exclusive():
+                self.index = Index(store.index)
+
+    def writable_index(self) -> Index:
+        """The index. Raises `StoreReadOnlyError` when nothing may be changed."""
+        if self.index is None:
+            raise StoreReadOnlyError(f"{self.store.path} cannot be written to; check its permissions.")
+        return self.index
+
+    def touch(self, digest: str) -> None:
+        """Note a hit; rows are brought up to date now and then."""
+        if self._uses.add(digest):
+            self.flush()
+
+    def flush(self) -> None:
+        """Write noted hits to the rows. They only order evictions, so failing to is no error."""
+        uses = self._uses.take()
+        if uses and self.index is not None:
+            with suppress(RegistryError):
+                self.index.use(uses)
+
+    def rows(self) -> list[PageRow]:
+        """One row per page; from the headers when the store is read only."""
+        self.flush()
+        if self.index is not None:
+            return self.index.rows()
+        rows = []
+        for digest in self.files.scan():
+            with suppress(StoreDamagedError, OSError):
+                rows.append(self.files.row(digest))
+        return rows
+
+    def usage(self) -> tuple[int, int]:
+        """Number of pages and bytes of their files."""
+        if self.index is not None:
+            return self.index.entries(), self.index.total_bytes()
+        sizes = self.files.scan()
+        return len(sizes), sum(sizes.values())
+
+    def add(self, row: PageRow, header: bytes, tensors: Mapping[str, Tensor]) -> None:
+        """Make room, write file, then row; on failure neither is left. The caller holds the lock."""
+        index = self.writable_index()
+        self.make_room(row.size_bytes)
+        try:
+            self.files.write(row.digest, header, tensors)
+            index.add(row)
+        except (OSError, RegistryError):
+            with suppress(OSError):
+                self.files.remove(row.digest)
+            raise
+        self._counters.add("stored")
+
+    def adopt(self, digest: str) -> None:
+        """Give a file its row back, if it has none. Raises RegistryError."""
+        if self.index is None or self.index.row(digest) is not None:
+            return
+        with self.store.exclusive():
+            try:
+                row = self.files.row(digest)
+            except FileNotFoundError:
+                return  # evicted since it was opened
+            if self.index.row(digest) is None:
+                self.index.add(row)
+                self.make_room(0)
+
+    def make_room(self, needed_bytes: int) -> None:
+        """Evict until `needed_bytes` more fit. The caller holds the lock.
+
+        Raises `StoreFullError`, having evicted nothing, when the policy lets too few pages go.
+        """
+        index = self.writable_index()
+        excess_bytes = index.total_bytes() + needed_bytes - self.limit_bytes
+        if excess_bytes <= 0:
+            return
+        victims = []
+        for row in self._eviction.rank(self.rows()):
+            victims.append(row)
+            excess_bytes -= row.size_bytes
+            if excess_bytes <= 0:
+                break
+        else:
+            raise StoreFullError(
+                f"too few pages may leave {self.store.path} to make room for {needed_bytes} bytes; "
+                "raise limit_bytes."
+            )
+        with index.transaction():
+            for row in victims:
+                self.remove(row.digest)
+                self._counters.add("evicted")
+
+    def remove(self, digest: str) -> None:
+        """Remove file and row, if they are there. The caller holds the lock."""
+        index = self.writable_index()
+        self.files.remove(digest)
+        index.delete(digest)
+        self._on_drop(digest)
+
+    def quarantine(self, digest: str, stamp: Stamp | None, reason: StoreDamagedError) -> None:
+        """Set the damaged file of `stamp` (None: not even a file) aside. Never raises."""
+        _log.warning("damaged page: %s", reason)
+        if self.index is None:
+            return
+        path = self.store.page_path(digest)
+        try:
+            with self.store.exclusive():
+                if _stamp_or_none(self.store, digest) != stamp:
+                    return  # dealt with, and perhaps built anew, meanwhile
+                self.store.set_aside(path)
+                self.remove(digest)
+                self._counters.add("quarantined")
+        except RegistryError as error:
+            _log.warning("page %s stays where it is: %s", digest, error)
+
+    def close(self) -> None:
+        """Write what is held back."""
+        self.flush()
+        if self.index is not None:
+            self.index.close()
+
+
+def _stamp_or_none(store: Store, digest: str) -> Stamp | None:
+    try:
+        return stamp_of(store.page_path(digest))
+    except StoreDamagedError:
+        return None

@@ -1,0 +1,200 @@
+"""Stories -> token sequences with masks: what one training step reads."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor
+
+from ragcache.evaluation.generators import QA, Split, Story, story
+
+SYSTEM_PROMPTS = (
+    'Answer from the documents only, in as few words as possible. Say "not stated" if they do not tell.',
+    "You answer questions about the documents. If the documents do not say it, answer: not stated.",
+    "Read the documents and give a short answer.",
+    "You are a careful assistant for the staff handbook. Quote the documents, do not guess.",
+)
+LAYOUTS = (
+    "{docs}\n\nQuestion: {question}",
+    "{docs}\n\n{question}",
+    "Context:\n{docs}\n\nQuestion: {question}\nAnswer:",
+    "Question: {question}\n\n{docs}",
+    "Documents:\n\n{docs}\n\nAnswer this question: {question}",
+    "{first}\n\nQuestion: {question}\n\n{rest}",
+)
+LAYOUT_WEIGHTS = (8, 1, 1, 1, 1, 1)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step of the curriculum: how long, how many, how hard. Ranges are inclusive.
+
+    `canvases` are the lengths of the last canvas; `plain` leaves out other layouts and masks in documents.
+    """
+
+    tokens: int
+    rows: int
+    docs: tuple[int, int]
+    facts: tuple[int, int]
+    questions: int
+    kinds: Mapping[str, float]
+    system_share: float = 0.75
+    canvases: tuple[int, ...] = (8, 16, 16, 32)
+    plain: bool = False
+
+
+@dataclass(frozen=True)
+class Batch:
+    """`token_ids` `[rows, tokens]` masked; `picked` `[m]` flat indices with `targets`, `weights`, `answer`.
+
+    `answer` numbers the fully masked answers (-1: none), to measure one-step exact match.
+    """
+
+    token_ids: Tensor
+    positions: Tensor
+    valid: Tensor
+    picked: Tensor
+    targets: Tensor
+    weights: Tensor
+    answer: Tensor
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """One conversation: all token ids and, per answer, the slice that is the canvas."""
+
+    ids: list[int]
+    canvases: list[tuple[int, int]]
+
+
+class SequenceMaker:
+    """Renders stories as conversations with several questions: one reading of the documents, many answers."""
+
+    def __init__(self, tokenizer: Tokenizer, seed: int) -> None:
+        self.tokenizer = tokenizer
+        self.rng = random.Random(seed)
+        ids = {name: tokenizer.token_to_id(name) for name in tokenizer.get_vocab() if name.startswith("<|")}
+        self.eos, self.mask = ids["<|endoftext|>"], ids["<|mdm_mask|>"]
+        self.bos, self.eot = ids["<|startoftext|>"], ids["<|eot_id|>"]
+        self.start_header, self.end_header = ids["<|start_header_id|>"], ids["<|end_header_id|>"]
+
+    def _encode(self, text: str) -> list[int]:
+        return list(self.tokenizer.encode(text, add_special_tokens=False).ids)
+
+    def _turn(self, role: str, text: str) -> list[int]:
+        header = [self.start_header, *self._encode(role), self.end_header]
+        return [*header, *self._encode("\n" + text), self.eot]
+
+    def _user(self, made: Story, question: str, plain: bool) -> str:
+        docs = list(made.docs)
+        layout = LAYOUTS[0] if plain else self.rng.choices(LAYOUTS, LAYOUT_WEIGHTS)[0]
+        cut = self.rng.randrange(1, len(docs)) if len(docs) > 1 else 1
+        return layout.format(
+            docs="\n\n".join(docs),
+            first="\n\n".join(docs[:cut]),
+            rest="\n\n".join(docs[cut:]) or "End of documents.",
+            question=question,
+        )
+
+    def _answer(self, qa: QA, last: bool, room: int, canvases: tuple[int, ...]) -> list[int]:
+        ids = [*self._encode(" " + qa.answer), self.eot]
+        canvas = len(ids) + self.rng.choice((0, 0, 1, 2, 4))
+        if last:
+            canvas = max(len(ids), self.rng.choice(canvases))
+        return [*ids, *[self.eos] * (min(canvas, room) - len(ids))]
+
+    def sequence(self, stage: Stage) -> Sequence | None:
+        """One conversation, or None when it does not fit the stage's length."""
+        split = Split(names="train", templates="train")
+        asked = 1 if self.rng.random() < 0.2 else stage.questions
+        made = story(self.rng, split, docs=stage.docs, facts=stage.facts, questions=asked, kinds=stage.kinds)
+        ids = [self.bos]
+        if self.rng.random() < stage.system_share:
+            ids += self._turn("system", self.rng.choices(SYSTEM_PROMPTS, (5, 1, 1, 1))[0])
+        canvases: list[tuple[int, int]] = []
+        header = [self.start_header, *self._encode("assistant"), self.end_header]
+        for number, qa in enumerate(made.questions):
+            text = self._user(made, qa.question, stage.plain) if number == 0 else f"Question: {qa.question}"
+            turn = [*self._turn("user", text), *header]
+            room = stage.tokens - len(ids) - len(turn)
+            if room < len(self._encode(" " + qa.answer)) + 1:
+                break
+            ids += turn
+            answer = self._answer(qa, number == len(made.questions) - 1, room, stage.canvases)
+            canvases.append((len(ids), len(ids) + len(answer)))
+            ids += answer
+        return Sequence(ids, canvases) if canvases else None
+
+    def _answer_mask(self, canvas: int) -> list[bool]:
+        kind = self.rng.random()
+        if kind < 0.45:
+            return [True] * canvas
+        if kind < 0.7:
+            kept = self.rng.randrange(canvas)
+            return [index >= kept for index in range(canvas)]
+        rate = self.rng.uniform(0.2, 1.0)
+        return [self.rng.random() < rate for _ in range(canvas)]
+
+    def batches(self, stage: Stage) -> Iterator[Batch]:
+        """Endless batches of fixed shape."""
+        while True:
+            sequences = []
+            while len(sequences) < stage.rows:
+                made = self.sequence(stage)
+                if made is not None:
+                    sequences.append(made)
+            yield self.collate(sequences, stage)
+
+    def collate(self, sequences: list[Sequence], stage: Stage) -> Batch:
+        """Mask and pad."""
+        rows, tokens = len(sequences), stage.tokens
+        token_ids = torch.full((rows, tokens), self.eos)
+        valid = torch.zeros(rows, tokens, dtype=torch.bool)
+        positions = torch.arange(tokens).repeat(rows, 1)
+        picked: list[int] = []
+        targets: list[int] = []
+        weights: list[float] = []
+        answer: list[int] = []
+        answers = 0
+        for row, sequence in enumerate(sequences):
+            ids = list(sequence.ids)
+            valid[row, : len(ids)] = True
+            if self.rng.random() < 0.5:
+                positions[row] += self.rng.randrange(2048 - tokens)
+            masked: list[tuple[int, float, int]] = []
+            for start, stop in sequence.canvases:
+                flags = self._answer_mask(stop - start)
+                number = answers if all(flags) else -1
+                answers += all(flags)
+                ended = False
+                for offset, flag in enumerate(flags):
+                    padding = ended
+                    ended = ended or ids[start + offset] == self.eot
+                    if flag:
+                        masked.append((start + offset, 0.1 if padding else 1.0, -1 if padding else number))
+            if not stage.plain and self.rng.random() < 0.15:
+                rate = self.rng.uniform(0.05, 0.3)
+                inside = {i for start, stop in sequence.canvases for i in range(start, stop)}
+                masked += [
+                    (i, 0.5, -1) for i in range(1, len(ids)) if i not in inside and self.rng.random() < rate
+                ]
+            for index, weight, number in masked:
+                picked.append(row * tokens + index)
+                targets.append(ids[index])
+                weights.append(weight)
+                answer.append(number)
+                ids[index] = self.mask
+            token_ids[row, : len(ids)] = torch.tensor(ids)
+        return Batch(
+            token_ids,
+            positions,
+            valid,
+            torch.tensor(picked),
+            torch.tensor(targets),
+            torch.tensor(weights),
+            torch.tensor(answer),
+        )
