@@ -63,7 +63,7 @@ class Factor:
     factor: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.factor <= 0:
+        if not self.factor > 0:
             raise ConfigError(f"factor must be positive, not {self.factor} (usual: 1.0)")
 
     def count(self, confidence: Tensor, *, step: int, masked_at_start: int) -> int:

@@ -6,6 +6,7 @@ frozen). The three cache modes differ only in the rows a refine computes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, get_args
@@ -16,7 +17,7 @@ from torch import Tensor
 from ragcache.decoding.canvas import Canvas
 from ragcache.decoding.commit import CommitRule, ConfidenceThreshold
 from ragcache.decoding.sampling import confidence_named, propose
-from ragcache.decoding.step import Step, Work
+from ragcache.decoding.step import Step, StepKind, Work
 from ragcache.errors import ConfigError
 from ragcache.model.attention import RequestKV
 
@@ -41,8 +42,8 @@ class DecodingOptions:
                 raise ConfigError(f"{name} must be at least 1, not {getattr(self, name)}")
         if self.cache not in get_args(CacheMode):
             raise ConfigError(f"unknown cache mode {self.cache!r}; known: {', '.join(get_args(CacheMode))}")
-        if self.temperature < 0:
-            raise ConfigError(f"temperature must be 0 or more, not {self.temperature}")
+        if not 0.0 <= self.temperature < math.inf:
+            raise ConfigError(f"temperature must be 0 or more and finite, not {self.temperature}")
         confidence_named(self.confidence)
 
 
@@ -64,7 +65,9 @@ def denoise(
         rows, step = live, 0
         masked = masked_at_start = canvas.masked(start, stop)
         while len(masked):
-            logits = yield Step(rows, canvas.token_ids[rows], torch.searchsorted(rows, masked), kv)
+            kind: StepKind = "refine" if step else "refresh"
+            sample = torch.searchsorted(rows, masked)
+            logits = yield Step(rows, canvas.token_ids[rows], sample, kv, kind=kind)
             _commit(canvas, masked, logits, options, generator, step, len(masked_at_start))
             rows, step = refine_rows(options.cache, live, start, stop), step + 1
             masked = canvas.masked(start, stop)

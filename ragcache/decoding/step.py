@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 import torch
 from torch import Tensor
@@ -13,10 +13,12 @@ from ragcache.model.attention import Observer, RaggedKV, RequestKV
 from ragcache.model.rows import Rows
 from ragcache.model.transformer import MaskPredictor
 
+StepKind = Literal["full", "encode", "probe", "refresh", "refine"]
+
 
 @dataclass(frozen=True)
 class Step:
-    """One request's part of a forward.
+    """One request's part of a forward; `kind` says what for (full, encode, probe, refresh or refine).
 
     Rows are given by `positions` `[n]` and `token_ids` `[n]`; logits are wanted at the rows `sample` `[m]`,
     indices into `positions`. K/V go to `kv`; `observer` looks on.
@@ -27,6 +29,7 @@ class Step:
     sample: Tensor
     kv: RequestKV
     observer: Observer | None = None
+    kind: StepKind = "refine"
 
 
 T = TypeVar("T")

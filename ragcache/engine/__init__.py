@@ -1,0 +1,7 @@
+"""Serving: requests in, completions with reuse reports out."""
+
+from ragcache.engine.engine import Engine
+from ragcache.engine.loaded_model import LoadedModel, load
+from ragcache.engine.request import AffixUse, Completion, Request, ReuseReport, Timings
+
+__all__ = ["AffixUse", "Completion", "Engine", "LoadedModel", "Request", "ReuseReport", "Timings", "load"]

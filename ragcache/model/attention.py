@@ -84,10 +84,15 @@ class GatherKV:
 
 def scores(q: Tensor, keys: Tensor) -> Tensor:
     """Scaled fp32 scores `[heads, n, m]` of `q` `[heads, n, dim]` over `keys` `[kv_heads, m, dim]`."""
-    groups = q.shape[0] // keys.shape[0]
-    grouped = q.unflatten(0, (keys.shape[0], groups)).flatten(1, 2)
-    flat = (grouped @ keys.transpose(-1, -2)).to(torch.float32) * q.shape[-1] ** -0.5
-    return flat.reshape(*q.shape[:2], keys.shape[1])
+    flat = by_group(q, keys.shape[0]) @ keys.transpose(-1, -2)
+    scale: float = q.shape[-1] ** -0.5
+    return (flat.to(torch.float32) * scale).reshape(*q.shape[:2], keys.shape[1])
+
+
+def by_group(x: Tensor, kv_heads: int) -> Tensor:
+    """`x` `[heads, n, m]` as `[kv_heads, heads / kv_heads * n, m]`: the rows of each KV head together."""
+    heads, n, m = x.shape
+    return x.reshape(kv_heads, heads // kv_heads * n, m)
 
 
 class PageRecorder:
@@ -100,8 +105,8 @@ class PageRecorder:
 
     def attend(self, layer: int, rows: LayerRows) -> Tensor:
         """See `RequestKV`."""
-        self.keys.append(rows.k.transpose(0, 1).contiguous())
-        self.values.append(rows.v.transpose(0, 1).contiguous())
+        for kept, rows_of in ((self.keys, rows.k), (self.values, rows.v)):
+            kept.append(rows_of.transpose(0, 1).clone(memory_format=torch.contiguous_format))
         return self.inner.attend(layer, rows)
 
     def frozen_scores(self, layer: int, rows: LayerRows) -> Tensor:

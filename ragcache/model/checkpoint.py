@@ -26,8 +26,10 @@ def weight_files(folder: Path) -> list[Path]:
     if (folder / INDEX).exists():
         try:
             shards = set(json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values())
-        except (OSError, ValueError, KeyError, AttributeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise CheckpointError(f"{folder / INDEX}: not a safetensors index ({error})") from error
+        if not shards:
+            raise CheckpointError(f"{folder / INDEX}: weight_map names no shard")
         if any(Path(str(shard)).name != shard for shard in shards):
             raise CheckpointError(f"{folder / INDEX}: a shard lies outside the checkpoint's folder")
         files = [folder / shard for shard in sorted(shards)]
@@ -38,7 +40,7 @@ def weight_files(folder: Path) -> list[Path]:
     else:
         raise CheckpointError(f"{folder}: no {SINGLE} and no {INDEX}")
     for path in files:
-        if not path.exists():
+        if not path.is_file():
             raise CheckpointError(f"{folder}: shard {path.name} is named by the index but missing")
     return files
 

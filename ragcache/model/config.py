@@ -35,6 +35,10 @@ class ModelConfig:
     pad_id: int
 
     def __post_init__(self) -> None:
+        sizes = "hidden_size", "layers", "heads", "kv_heads", "mlp_size", "embedding_rows", "max_tokens"
+        for name in sizes:
+            if getattr(self, name) < 1:
+                raise CheckpointError(f"config: {name} must be at least 1, not {getattr(self, name)}")
         if self.heads % self.kv_heads:
             raise CheckpointError(
                 f"config: {self.heads} attention heads cannot share {self.kv_heads} KV heads; fix n_kv_heads"
@@ -87,14 +91,25 @@ def read_config(folder: Path) -> ModelConfig:
         raise CheckpointError(
             f"{path}: field {error} is missing; take it from the original checkpoint"
         ) from None
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, ArithmeticError) as error:
         raise CheckpointError(f"{path}: a field has the wrong type ({error})") from error
+
+
+# fields that change what the weights mean, and the only value supported
+_LLADA_SUPPORTED = {
+    "block_type": "llama",
+    "alibi": False,
+    "rope": True,
+    "layer_norm_type": "rms",
+    "activation_type": "silu",
+    "input_emb_norm": False,
+    "scale_logits": False,
+}
 
 
 def _llada(raw: Mapping[str, Any]) -> ModelConfig:
     """LLaDA-8B's field names (OLMo-like); every field is read, none is guessed."""
-    unsupported = {"alibi": False, "rope": True, "layer_norm_type": "rms", "activation_type": "silu"}
-    for field, wanted in unsupported.items():
+    for field, wanted in _LLADA_SUPPORTED.items():
         if raw.get(field, wanted) != wanted:
             raise CheckpointError(f"config.json: {field}={raw[field]!r} is not supported, only {wanted!r}")
     heads = int(raw["n_heads"])

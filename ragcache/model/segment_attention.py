@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
-from ragcache.model.attention import scores
+from ragcache.model.attention import by_group, scores
 from ragcache.model.config import ModelConfig
 from ragcache.model.rope import angles, rotate
 from ragcache.model.rows import LayerRows
@@ -40,8 +40,7 @@ def attend_columns(q: Tensor, keys: Tensor, values: Tensor, keep: Tensor | None 
         weights = weights.masked_fill(~keep, float("-inf"))
     lse = torch.logsumexp(weights, dim=-1)
     weights = (weights - lse.masked_fill(lse.isinf(), 0.0)[..., None]).exp()
-    grouped = weights.to(values.dtype).unflatten(0, (values.shape[0], -1)).flatten(1, 2)
-    out = (grouped @ values).to(torch.float32)
+    out = (by_group(weights.to(values.dtype), values.shape[0]) @ values).to(torch.float32)
     return Partial(out.reshape(q.shape), lse)
 
 

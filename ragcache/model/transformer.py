@@ -5,7 +5,7 @@ Full recompute, affix encoding, probe, refresh and refine are all `MaskPredictor
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, cast
 
 import torch
 import torch.nn.functional as F
@@ -88,7 +88,8 @@ class MaskPredictor(nn.Module):
         """
         cos, sin = angles(rows.positions, self.config.head_dim, self.config.rope_theta)
         x = self.embed(rows.token_ids)
-        for index, layer in enumerate(self.layers):
+        for index, module in enumerate(self.layers):
+            layer = cast(Layer, module)
             projected = layer.project(x, rows.positions, cos, sin)
             attended = attention.attend(index, projected, rows.boundaries)
             if output is not None and index == self.config.layers - 1:

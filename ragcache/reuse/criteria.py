@@ -54,7 +54,7 @@ class Influence:
         """See `AnchorCriterion`."""
         probe = _Probe(torch.searchsorted(context.live, context.masked), len(context.frozen))
         rows = context.token_ids[context.live]
-        yield Step(context.live, rows, torch.empty(0, dtype=torch.int64), context.kv, probe)
+        yield Step(context.live, rows, torch.empty(0, dtype=torch.int64), context.kv, probe, "probe")
         return probe.scores
 
 

@@ -38,6 +38,11 @@ class ReusePolicy:
         ends = {0.0: "direct", 1.0: "full"}
         return ends.get(self.budget, f"{self.criterion.name}@{self.budget:g}")
 
+    @property
+    def reuses(self) -> bool:
+        """False when every affix token is recomputed anyway, so that no page is needed."""
+        return self.budget < 1.0
+
     def anchors(self, affix_tokens: int) -> int:
         """How many of `affix_tokens` become anchors; rounded up."""
         return math.ceil(round(self.budget * affix_tokens, 9))

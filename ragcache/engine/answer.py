@@ -1,0 +1,48 @@
+"""From answer ids to text: stop tokens, stop strings, and what may be streamed already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragcache.prompt import ChatTokenizer
+
+
+@dataclass(frozen=True)
+class AnswerText:
+    """The text so far. `ended` is True once a stop token or stop string was seen; `tokens` excludes it."""
+
+    text: str
+    tokens: int
+    ended: bool
+
+
+@dataclass(frozen=True)
+class AnswerReader:
+    """Reads finished answer ids; a token of `stop_ids` or the first `stop` string ends the answer."""
+
+    tokenizer: ChatTokenizer
+    stop_ids: frozenset[int]
+    stop: tuple[str, ...]
+
+    def read(self, ids: Sequence[int]) -> AnswerText:
+        """Cut `ids` at the first stop token, decode, cut at the first stop string, strip."""
+        tokens = next((i for i, token in enumerate(ids) if token in self.stop_ids), len(ids))
+        text = self.tokenizer.decode(ids[:tokens]).lstrip()
+        found = [at for at in (text.find(s) for s in self.stop) if at >= 0]
+        ended = tokens < len(ids) or bool(found)
+        return AnswerText(text[: min(found)] if found else text, tokens, ended)
+
+    def streamable(self, ids: Sequence[int]) -> str:
+        """The part of the text that no later block can change or take back."""
+        answer = self.read(ids)
+        if answer.ended:
+            return answer.text
+        text = answer.text.rstrip("\ufffd")  # a character may be split over two blocks
+        held = max((_overlap(text, s) for s in self.stop), default=0)
+        return text[: len(text) - held] if held else text
+
+
+def _overlap(text: str, stop: str) -> int:
+    """Length of the longest end of `text` that begins `stop`."""
+    return next((n for n in range(min(len(text), len(stop) - 1), 0, -1) if text.endswith(stop[:n])), 0)

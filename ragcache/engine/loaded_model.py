@@ -1,0 +1,80 @@
+"""A checkpoint ready to serve: predictor, tokenizer and what identifies them in affix keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from ragcache.errors import CheckpointError, ConfigError
+from ragcache.model.catalog import find_checkpoint
+from ragcache.model.checkpoint import fingerprint, load_model
+from ragcache.model.transformer import MaskPredictor
+from ragcache.prompt import ChatTokenizer
+from ragcache.registry import AffixKey
+
+END_OF_TURN = ("<|eot_id|>", "<|im_end|>")
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """`stop_ids` end an answer: EOS and the template's end of turn."""
+
+    name: str
+    predictor: MaskPredictor
+    tokenizer: ChatTokenizer
+    fingerprint: str
+    stop_ids: frozenset[int]
+
+    def key(self, token_ids: tuple[int, ...], namespace: str = "default") -> AffixKey:
+        """The affix key of `token_ids` encoded alone by this model."""
+        return AffixKey(
+            model=self.fingerprint,
+            tokenizer=self.tokenizer.fingerprint,
+            dtype=str(self.predictor.dtype).removeprefix("torch."),
+            rope=self.predictor.config.rope,
+            token_ids=token_ids,
+            namespace=namespace,
+        )
+
+
+def pick_device(device: str) -> torch.device:
+    """`auto` is CUDA where there is one; `ConfigError` when the device is unknown or absent."""
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        chosen = torch.device(device)
+    except RuntimeError:
+        raise ConfigError(f"unknown device {device!r}; use auto, cpu or cuda") from None
+    if chosen.type == "cuda" and not torch.cuda.is_available():
+        raise ConfigError(f"device {device!r}: this torch sees no CUDA device; use --device cpu")
+    return chosen
+
+
+def load(model: str, *, device: str = "auto", dtype: torch.dtype | None = None) -> LoadedModel:
+    """Load `nano`, a folder or a hub id.
+
+    nano is stored in bf16 and computed in fp32 on the CPU, where its size makes that cheap. Raises
+    `UnknownModelError`, `CheckpointError` or `ConfigError`.
+    """
+    chosen = pick_device(device)
+    folder = find_checkpoint(model)
+    if dtype is None and model == "nano" and chosen.type == "cpu":
+        dtype = torch.float32
+    predictor = load_model(folder, dtype=dtype, device=chosen)
+    tokenizer = ChatTokenizer.from_folder(folder)
+    _check_vocabulary(folder, tokenizer, predictor)
+    ends = {tokenizer.special_tokens[name] for name in END_OF_TURN if name in tokenizer.special_tokens}
+    digest = fingerprint(folder, predictor.config)
+    name = model if model == "nano" or not Path(model).is_dir() else str(Path(model).resolve())
+    return LoadedModel(name, predictor, tokenizer, digest, frozenset({predictor.config.eos_id, *ends}))
+
+
+def _check_vocabulary(folder: Path, tokenizer: ChatTokenizer, predictor: MaskPredictor) -> None:
+    rows = predictor.config.embedding_rows
+    if tokenizer.vocab_size > rows:
+        raise CheckpointError(
+            f"{folder}: the tokenizer has {tokenizer.vocab_size} tokens, the model only {rows} embedding "
+            "rows; this tokenizer belongs to another model"
+        )

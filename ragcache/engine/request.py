@@ -1,0 +1,95 @@
+"""What goes into the engine and what comes out: immutable values."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ragcache.decoding.denoise import DecodingOptions
+from ragcache.prompt import Prompt
+from ragcache.reuse.policy import ReusePolicy
+
+FinishReason = Literal["stop", "length"]
+AffixStatus = Literal["hit", "built", "skipped"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """One prompt to answer. A plain `str` prompt is one user message.
+
+    `stop` strings end the answer before their first occurrence. `policy` None means the engine's own.
+    `compare` adds one full forward after the answer, to measure what a recompute would have cost.
+    """
+
+    prompt: Prompt | str
+    options: DecodingOptions = field(default_factory=DecodingOptions)
+    stop: tuple[str, ...] = ()
+    policy: ReusePolicy | None = None
+    compare: bool = False
+
+
+@dataclass(frozen=True)
+class AffixUse:
+    """What became of one affix in one prompt. `start` is its first cached position, counts are in tokens."""
+
+    name: str
+    start: int
+    tokens: int
+    status: AffixStatus
+    anchors: int
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class ReuseReport:
+    """Token counts that add up: `reused + recomputed + fresh == prompt_tokens`.
+
+    `recomputed` are anchors, `fresh` are tokens in no (used) affix.
+    """
+
+    affixes: tuple[AffixUse, ...]
+    prompt_tokens: int
+    reused: int
+    recomputed: int
+    fresh: int
+
+    def status_counts(self) -> Counter[AffixStatus]:
+        """How many affixes were hit, built and skipped."""
+        return Counter(affix.status for affix in self.affixes)
+
+
+@dataclass(frozen=True)
+class Timings:
+    """Wall seconds of one request. `full_s` is one full forward, measured only with `compare`.
+
+    In a batch, a forward's time counts in full for every request that took part.
+    """
+
+    tokenize_s: float = 0.0
+    load_s: float = 0.0
+    encode_s: float = 0.0
+    probe_s: float = 0.0
+    refresh_s: float = 0.0
+    refine_s: float = 0.0
+    full_s: float = 0.0
+    total_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Completion:
+    """The answer. `token_ids` end before the first stop token; `forwards` is the NFE with the probe."""
+
+    text: str
+    token_ids: tuple[int, ...]
+    finish_reason: FinishReason
+    reuse: ReuseReport
+    timings: Timings
+    forwards: int
+    model: str
+    policy: str
+
+    @property
+    def completion_tokens(self) -> int:
+        """Answer length in tokens."""
+        return len(self.token_ids)

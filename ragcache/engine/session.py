@@ -1,0 +1,159 @@
+"""One request from prompt to completion, as work that yields its denoising steps."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+from ragcache.decoding.canvas import Canvas
+from ragcache.decoding.denoise import denoise
+from ragcache.decoding.step import Step, StepKind, Work
+from ragcache.engine.answer import AnswerReader
+from ragcache.engine.loaded_model import LoadedModel
+from ragcache.engine.pages import Resolved
+from ragcache.engine.request import AffixUse, Completion, Request, ReuseReport, Timings
+from ragcache.errors import PromptTooLongError
+from ragcache.model.attention import Backend, GatherKV
+from ragcache.model.segment import Segment
+from ragcache.prompt import AffixSpan, TokenizedPrompt
+from ragcache.reuse.policy import ReusePolicy, make_plan
+
+T = TypeVar("T")
+
+
+@dataclass
+class Clock:
+    """Seconds and forwards by kind of step."""
+
+    seconds: Counter[StepKind]
+    forwards: int = 0
+
+    def time(self, work: Work[T]) -> Work[T]:
+        """The same work, its steps timed."""
+        logits: Tensor | None = None
+        while True:
+            try:
+                step = next(work) if logits is None else work.send(logits)
+            except StopIteration as end:
+                result: T = end.value
+                return result
+            started = time.perf_counter()
+            logits = yield step
+            self.seconds[step.kind] += time.perf_counter() - started  # type: ignore[assignment]
+            self.forwards += step.kind != "full"
+
+
+@dataclass(frozen=True)
+class Session:
+    """Everything one request needs once its prompt is tokenised and its pages are there."""
+
+    request: Request
+    prompt: TokenizedPrompt
+    resolved: Resolved
+    model: LoadedModel
+    policy: ReusePolicy
+    backend: Backend
+    tokenize_s: float
+
+    def work(self, on_text: Callable[[str], None] = lambda text: None) -> Work[Completion]:
+        """Probe, refresh, refine. `on_text` receives the answer so far after every finished block."""
+        started = time.perf_counter()
+        clock = Clock(Counter())
+        options = self.request.options
+        reader = AnswerReader(self.model.tokenizer, self.model.stop_ids, self.request.stop)
+        canvas = Canvas(
+            self.prompt.token_ids,
+            options.max_tokens,
+            options.block_length,
+            self.model.predictor.config.mask_id,
+        )
+
+        def ended(ids: list[int]) -> bool:
+            on_text(reader.streamable(ids))
+            return reader.read(ids).ended
+
+        segments = place(self.prompt.spans, self.resolved)
+        plan = yield from clock.time(
+            make_plan(self.model.predictor, canvas, segments, self.policy, self.backend)
+        )
+        decided = yield from clock.time(denoise(canvas, plan.live, plan.kv, options, ended))
+        total_s = time.perf_counter() - started
+        if self.request.compare:
+            yield from clock.time(self._full_forward(canvas))
+        ids = canvas.answer()[:decided]
+        answer = reader.read(ids)
+        return Completion(
+            text=answer.text.strip(),
+            token_ids=tuple(ids[: answer.tokens]),
+            finish_reason="stop" if answer.ended else "length",
+            reuse=self._report(plan.anchors),
+            timings=self._timings(clock, total_s),
+            forwards=clock.forwards,
+            model=self.model.name,
+            policy=self.policy.name,
+        )
+
+    def _full_forward(self, canvas: Canvas) -> Work[None]:
+        """The refresh that a request without reuse would make: every row, for comparison."""
+        predictor = self.model.predictor
+        kv = GatherKV(predictor.config, canvas.tokens, (), predictor.dtype, predictor.device)
+        rows = torch.arange(canvas.tokens)
+        first = rows[canvas.prompt_tokens : canvas.prompt_tokens + canvas.block_length]
+        yield Step(rows, canvas.token_ids, first, kv, kind="full")
+
+    def _report(self, anchors: Tensor) -> ReuseReport:
+        reuses = self.policy.reuses
+        uses = [AffixUse(s.name, s.start, s.tokens, "skipped", 0, s.reason) for s in self.prompt.skipped]
+        for span in self.prompt.spans:
+            stop = span.start + span.tokens
+            if reuses:
+                count = int(((anchors >= span.start) & (anchors < stop)).sum())
+                page = self.resolved.pages[span.token_ids]
+                uses.append(AffixUse(span.name, span.start, span.tokens, page.status, count, page.reason))
+            else:
+                reason = "the policy recomputes everything"
+                uses.append(AffixUse(span.name, span.start, span.tokens, "skipped", span.tokens, reason))
+        inside = sum(span.tokens for span in self.prompt.spans)
+        recomputed = sum(use.anchors for use in uses)
+        fresh = self.prompt.tokens - inside
+        order = tuple(sorted(uses, key=lambda use: use.start))
+        return ReuseReport(order, self.prompt.tokens, inside - recomputed, recomputed, fresh)
+
+    def _timings(self, clock: Clock, total_s: float) -> Timings:
+        load_s, encode_s = self.resolved.load_s, self.resolved.encode_s
+        return Timings(
+            tokenize_s=self.tokenize_s,
+            load_s=load_s,
+            encode_s=encode_s,
+            probe_s=clock.seconds["probe"],
+            refresh_s=clock.seconds["refresh"],
+            refine_s=clock.seconds["refine"],
+            full_s=clock.seconds["full"],
+            total_s=self.tokenize_s + load_s + encode_s + total_s,
+        )
+
+
+def place(spans: Sequence[AffixSpan], resolved: Resolved) -> list[Segment]:
+    """Segments for the resolved spans: only the core of each page is seen."""
+    segments = []
+    for span in spans:
+        if span.token_ids not in resolved.pages:
+            continue
+        page = resolved.pages[span.token_ids].page
+        keep = torch.zeros(page.tokens, dtype=torch.bool)
+        keep[span.core_start : span.core_start + span.tokens] = True
+        segments.append(Segment(page, span.start - span.core_start, keep))
+    return segments
+
+
+def check_window(prompt: TokenizedPrompt, request: Request, limit: int) -> None:
+    """Raise `PromptTooLongError` when prompt and canvas exceed the window; nothing is truncated."""
+    needed = prompt.tokens + request.options.max_tokens
+    if needed > limit:
+        raise PromptTooLongError(needed, limit)

@@ -1,0 +1,122 @@
+"""Drives the code under test as an engine would: pages, plan, denoising, alone or jointly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import torch
+
+from ragcache.decoding.canvas import Canvas
+from ragcache.decoding.denoise import DecodingOptions, denoise
+from ragcache.decoding.encode import encode_affixes
+from ragcache.decoding.step import Step, Work, forward, run
+from ragcache.model.attention import Backend, GatherKV, RaggedKV, RequestKV
+from ragcache.model.rows import LayerRows, Rows
+from ragcache.model.segment import Segment, whole
+from ragcache.model.segment_attention import SegmentBackend
+from ragcache.model.transformer import MaskPredictor
+from ragcache.page import Page
+from ragcache.reuse.policy import ReusePolicy, make_plan
+
+Parts = Sequence[tuple[bool, Sequence[int]]]
+BACKENDS = ["gather", "segment"]
+
+
+def backend_named(name: str) -> Backend:
+    """A fresh backend."""
+    return GatherKV if name == "gather" else SegmentBackend()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a request gave: anchor positions, answer ids."""
+
+    anchors: list[int]
+    tokens: list[int]
+
+
+@dataclass
+class Fast:
+    """One model, one backend, and the pages of every affix seen so far."""
+
+    model: MaskPredictor
+    backend: Backend = GatherKV
+    pages: dict[tuple[int, ...], Page] = field(default_factory=dict)
+
+    def segments(self, parts: Parts) -> list[Segment]:
+        """The affixes of a prompt at their offsets; equal affixes share a page."""
+        segments, offset = [], 0
+        for is_affix, ids in parts:
+            if is_affix:
+                key = tuple(ids)
+                if key not in self.pages:
+                    self.pages[key] = encode_affixes(self.model, [ids])[0]
+                segments.append(whole(self.pages[key], offset))
+            offset += len(ids)
+        return segments
+
+    def work(self, parts: Parts, policy: ReusePolicy, options: DecodingOptions) -> Work[Outcome]:
+        """One request, as steps."""
+        prompt = [i for _, ids in parts for i in ids]
+        canvas = Canvas(prompt, options.max_tokens, options.block_length, self.model.config.mask_id)
+        plan = yield from make_plan(self.model, canvas, self.segments(parts), policy, self.backend)
+        yield from denoise(canvas, plan.live, plan.kv, options)
+        return Outcome(plan.anchors.tolist(), canvas.answer())
+
+    def answer(self, parts: Parts, policy: ReusePolicy, options: DecodingOptions) -> Outcome:
+        """One request, alone."""
+        return run(self.model, self.work(parts, policy, options))
+
+    def uncached(self, parts: Parts, options: DecodingOptions) -> list[int]:
+        """The same prompt without any affix: the plain intra-request cache."""
+        canvas = Canvas(
+            [i for _, ids in parts for i in ids],
+            options.max_tokens,
+            options.block_length,
+            self.model.config.mask_id,
+        )
+        kv = self.backend(self.model.config, canvas.tokens, (), self.model.dtype, self.model.device)
+        run(self.model, denoise(canvas, torch.arange(canvas.tokens), kv, options))
+        return canvas.answer()
+
+    def logits(self, ids: Sequence[int], first_position: int = 0) -> torch.Tensor:
+        """Logits `[n, vocabulary]` of a whole sequence that starts at `first_position`."""
+        config, count = self.model.config, len(ids)
+        kv = self.backend(config, count, (), self.model.dtype, self.model.device)
+        rows = Rows.single(torch.tensor(ids), torch.arange(count) + first_position)
+        attention = RaggedKV([_Shifted(kv, first_position)])
+        return self.model.logits(self.model(rows, attention))
+
+
+@dataclass(frozen=True)
+class _Shifted:
+    """Stores the rows of position p in column p - `by`; rotations keep the true positions."""
+
+    inner: RequestKV
+    by: int
+
+    def attend(self, layer: int, rows: LayerRows) -> torch.Tensor:
+        return self.inner.attend(layer, replace(rows, positions=rows.positions - self.by))
+
+    def frozen_scores(self, layer: int, rows: LayerRows) -> torch.Tensor:
+        return self.inner.frozen_scores(layer, rows)
+
+
+def run_jointly(model: MaskPredictor, works: Sequence[Work[Outcome]]) -> tuple[list[Outcome], list[int]]:
+    """All requests side by side, one forward for whatever is waiting; outcomes, and requests per forward."""
+    outcomes: dict[int, Outcome] = {}
+    waiting: dict[int, Step] = {}
+    together = []
+    for index, work in enumerate(works):
+        waiting[index] = next(work)
+    while waiting:
+        together.append(len(waiting))
+        logits = forward(model, list(waiting.values()))
+        for index, row_logits in zip(list(waiting), logits, strict=True):
+            try:
+                waiting[index] = works[index].send(row_logits)
+            except StopIteration as end:
+                outcomes[index] = end.value
+                del waiting[index]
+    return [outcomes[index] for index in range(len(works))], together

@@ -1,0 +1,144 @@
+"""Block decoding and ACache on the reference model, written straight down from the papers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from reference.llada import Array, Cache, ReferenceModel, rope, softmax
+
+Parts = Sequence[tuple[bool, Sequence[int]]]
+# (probabilities sorted descending, forwards of the block so far, masks of the block at its start) -> how many
+Count = Callable[[Sequence[float], int, int], int]
+
+
+def threshold(value: float) -> Count:
+    """All at or above `value`, and always the best."""
+    return lambda confidence, step, masks: max(1, sum(c >= value for c in confidence))
+
+
+def fixed_steps(steps: int) -> Count:
+    """Masks split evenly over the steps, the remainder to the first."""
+    return lambda confidence, step, masks: masks // steps + (1 if step < masks % steps else 0)
+
+
+def decode(
+    model: ReferenceModel,
+    prompt: Sequence[int],
+    gen_length: int,
+    block_length: int,
+    count: Count,
+    mode: str,
+    frozen: Cache | None = None,
+) -> list[int]:
+    """Answer ids. `frozen` holds the K/V of positions that are never computed; none by default."""
+    ids = [*prompt, *[model.mask_id] * gen_length]
+    cache = [dict(layer) for layer in frozen] if frozen is not None else model.empty_cache()
+    live = [p for p in range(len(ids)) if p not in cache[0]]
+    for start in range(len(prompt), len(ids), block_length):
+        block = range(start, min(start + block_length, len(ids)))
+        step, rows = 0, live
+        while any(ids[p] == model.mask_id for p in block):
+            logits = dict(zip(rows, model.forward_rows([ids[p] for p in rows], rows, cache), strict=True))
+            commit(model, ids, block, logits, count, step, len(block))
+            step, rows = step + 1, refine_rows(mode, live, block)
+    return ids[len(prompt) :]
+
+
+def refine_rows(mode: str, live: list[int], block: range) -> list[int]:
+    """What a forward after the block's first computes."""
+    if mode == "none":
+        return live
+    if mode == "prefix":
+        return [p for p in live if p >= block.start]
+    return list(block)
+
+
+def commit(
+    model: ReferenceModel,
+    ids: list[int],
+    block: range,
+    logits: dict[int, Array],
+    count: Count,
+    step: int,
+    masks: int,
+) -> None:
+    """Turn the most confident masks of the block into tokens, in place."""
+    proposals = []
+    for position in block:
+        if ids[position] == model.mask_id:
+            allowed = logits[position].copy()
+            allowed[model.mask_id] = -np.inf
+            token = int(allowed.argmax())
+            proposals.append((-softmax(logits[position])[token], position, token))
+    proposals.sort()
+    for _, position, token in proposals[: count([-p[0] for p in proposals], step, masks)]:
+        ids[position] = token
+
+
+def encode(model: ReferenceModel, ids: Sequence[int]) -> Cache:
+    """K before RoPE and V of an affix alone, at positions 0..n-1."""
+    raw = model.empty_cache()
+    model.forward_rows(ids, range(len(ids)), model.empty_cache(), raw)
+    return raw
+
+
+def place(model: ReferenceModel, parts: Parts) -> Cache:
+    """All affixes of a prompt, each encoded alone, at their true positions."""
+    cache, offset = model.empty_cache(), 0
+    for is_affix, ids in parts:
+        for layer, columns in enumerate(encode(model, ids) if is_affix else []):
+            for index, (key, value) in columns.items():
+                position = offset + index
+                cache[layer][position] = rope(key, position, model.config["rope_theta"]), value
+        offset += len(ids)
+    return cache
+
+
+def influence(model: ReferenceModel, ids: Sequence[int], masked: Sequence[int], frozen: Cache) -> Array:
+    """Attention that each frozen position gets from the masks, over frozen keys only, all layers and heads."""
+    live = [p for p in range(len(ids)) if p not in frozen[0]]
+    queries: list[Array] = []
+    model.forward_rows([ids[p] for p in live], live, [dict(layer) for layer in frozen], queries=queries)
+    total = np.zeros(len(frozen[0]))
+    for layer, q in enumerate(queries):
+        for position in masked:
+            for head in range(model.heads):
+                shared = head // (model.heads // model.kv_heads)
+                keys = np.stack([key[shared] for key, _ in frozen[layer].values()])
+                total += softmax(keys @ q[live.index(position), head] / np.sqrt(q.shape[-1]))
+    return total
+
+
+def choose_anchors(model: ReferenceModel, parts: Parts, gen_length: int, budget: float) -> list[int]:
+    """Positions of the ceil(budget * affix tokens) most influential affix tokens, all affixes together."""
+    prompt = [i for _, ids in parts for i in ids]
+    frozen = place(model, parts)
+    affix = list(frozen[0])
+    number = math.ceil(round(budget * len(affix), 9))
+    if number >= len(affix) or number == 0:
+        return affix[:number]
+    masked = range(len(prompt), len(prompt) + gen_length)
+    scores = influence(model, [*prompt, *[model.mask_id] * gen_length], masked, frozen)
+    order = sorted(range(len(affix)), key=lambda i: (-scores[i], i))
+    return sorted(affix[i] for i in order[:number])
+
+
+def acache(
+    model: ReferenceModel,
+    parts: Parts,
+    budget: float,
+    gen_length: int,
+    block_length: int,
+    count: Count,
+    mode: str = "dual",
+) -> tuple[list[int], list[int]]:
+    """Anchor positions and answer ids of a prompt with affixes."""
+    anchors = choose_anchors(model, parts, gen_length, budget)
+    frozen = [
+        {p: kv for p, kv in layer.items() if p not in set(anchors)} for layer in place(model, parts)
+    ]
+    prompt = [i for _, ids in parts for i in ids]
+    return anchors, decode(model, prompt, gen_length, block_length, count, mode, frozen)

@@ -1,0 +1,62 @@
+"""Tiny random models for tests, and the golden checkpoint's folder."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from ragcache.model.config import ModelConfig
+from ragcache.model.transformer import MaskPredictor
+
+GOLDEN = Path(__file__).parents[1] / "data" / "golden" / "llada-a"
+
+_BASE = ModelConfig(
+    hidden_size=32,
+    layers=3,
+    heads=4,
+    kv_heads=4,
+    head_dim=8,
+    mlp_size=48,
+    embedding_rows=60,
+    max_tokens=256,
+    rope_theta=10000.0,
+    norm_eps=1e-5,
+    qkv_bias=False,
+    tied_head=False,
+    mask_id=59,
+    eos_id=58,
+    pad_id=58,
+)
+# every way heads can share keys and values, without and with biases
+CONFIGS = {
+    "mha": _BASE,
+    "gqa": replace(_BASE, kv_heads=2),
+    "mqa": replace(_BASE, kv_heads=1),
+    "mha-bias": replace(_BASE, qkv_bias=True),
+    "gqa-bias": replace(_BASE, kv_heads=2, qkv_bias=True),
+    "mqa-bias": replace(_BASE, kv_heads=1, qkv_bias=True),
+}
+
+
+def tiny_model(config: ModelConfig = CONFIGS["gqa-bias"], seed: int = 0) -> MaskPredictor:
+    """Random weights, scaled so that attention is uneven and answers have clear favourites."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = MaskPredictor(config)
+        for name, weight in model.named_parameters():
+            if "norm" in name:
+                torch.nn.init.uniform_(weight, 0.5, 1.5)
+            elif ".q." in name or ".k." in name:
+                weight.data.mul_(3.0)
+            elif name == "head.weight":
+                weight.data.mul_(5.0)
+    return model.requires_grad_(False).eval()
+
+
+def random_ids(count: int, seed: int, vocabulary: int = 58) -> list[int]:
+    """Token ids below the special ones."""
+    generator = torch.Generator().manual_seed(seed)
+    ids: list[int] = torch.randint(vocabulary, (count,), generator=generator).tolist()
+    return ids
