@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ragcache.errors import CheckpointError
+from ragcache.model.blank import blank
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,8 +47,10 @@ class MiniLM:
             config = json.loads((folder / "config.json").read_text("utf-8"))
             window = json.loads((folder / "sentence_bert_config.json").read_text("utf-8"))["max_seq_length"]
             self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-            self._model = _Bert(config)
-            self._model.load_state_dict(_state_of(load_file(folder / "model.safetensors"), config))
+            with blank():
+                self._model = _Bert(config)
+            state = _state_of(load_file(folder / "model.safetensors"), config)
+            self._model.load_state_dict(state, assign=True)
         except Exception as error:  # tokenizers and safetensors raise bare Exception subclasses
             raise CheckpointError(
                 f"The embedding model in {folder} cannot be read ({error}). "

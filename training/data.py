@@ -189,6 +189,11 @@ class SequenceMaker:
                 answer.append(number)
                 ids[index] = self.mask
             token_ids[row, : len(ids)] = torch.tensor(ids)
+        spare = -len(picked) % 512  # few different shapes: the allocator keeps its memory
+        picked += [0] * spare
+        targets += [0] * spare
+        weights += [0.0] * spare
+        answer += [-1] * spare
         return Batch(
             token_ids,
             positions,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragcache.connectors.cosine_index import CosineIndex
-from ragcache.connectors.embeddings import Embedder, embedding_name
+from ragcache.connectors.embedder import Embedder, embedding_name
 from ragcache.errors import ConfigError, EmptyQuestionError
 from ragcache.pipelines.rag.chunks import Chunk
 from ragcache.pipelines.rag.vector_cache import VectorCache

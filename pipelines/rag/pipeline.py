@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragcache.connectors.embeddings import Embedder
+from ragcache.connectors.embedder import Embedder
 from ragcache.decoding.denoise import DecodingOptions
 from ragcache.engine import Completion, Engine, Request
 from ragcache.errors import DocumentError, EmptyQuestionError, RegistryError
 from ragcache.pipelines.rag.chunks import Chunk, chunk
 from ragcache.pipelines.rag.documents import Document
 from ragcache.pipelines.rag.index import DocumentIndex, Hit
-from ragcache.pipelines.rag.prompting import SYSTEM_NAME, SYSTEM_PROMPT, rag_prompt
+from ragcache.pipelines.rag.prompting import SYSTEM_NAME, SYSTEM_PROMPT, chunk_prompt
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,7 @@ class RagPipeline:
         self.engine, self.top_k = engine, top_k
         chunks = [piece for document in documents for piece in chunk(document)]
         if not chunks:
-            raise DocumentError(
-                "no text in the documents; pass at least one .txt or .md file that is not empty"
-            )
+            raise DocumentError("no text in the documents; pass a .txt or .md file that is not empty")
         self.index = DocumentIndex.build(chunks, embeddings, cache)
 
     def ask(self, question: str, *, options: DecodingOptions | None = None, compare: bool = False) -> Answer:
@@ -56,13 +54,17 @@ class RagPipeline:
         retrieve_s = time.perf_counter() - started
         chunks = [hit.chunk for hit in hits]
         self._register(chunks)
-        prompt = rag_prompt(question, chunks)
+        prompt = chunk_prompt(question, chunks)
         request = Request(prompt, options or DecodingOptions(), compare=compare)
-        completion = self.engine.submit(request).result()
+        future = self.engine.submit(request)
+        try:
+            completion = future.result()
+        finally:
+            future.cancel()  # when the caller is interrupted, the engine has nothing left to wait for
         return Answer(completion.text, hits, completion, retrieve_s)
 
     def _register(self, chunks: Sequence[Chunk]) -> None:
-        """Give the chunks' pages names that `ragcache affix list` shows; a store that fails is no obstacle."""
+        """Name the chunks, for `ragcache affix list`; a store that fails is no obstacle."""
         if self.engine.registry is None:
             return
         try:

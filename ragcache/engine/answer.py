@@ -36,11 +36,12 @@ class AnswerReader:
     def streamable(self, ids: Sequence[int]) -> str:
         """The part of the text that no later block can change or take back."""
         answer = self.read(ids)
-        if answer.ended:
-            return answer.text
-        text = answer.text.rstrip("\ufffd")  # a character may be split over two blocks
-        held = max((_overlap(text, s) for s in self.stop), default=0)
-        return text[: len(text) - held] if held else text
+        text = answer.text
+        if not answer.ended:
+            text = text.rstrip("\ufffd")  # a character may be split over two blocks
+            held = max((_overlap(text, s) for s in self.stop), default=0)
+            text = text[: len(text) - held]
+        return text.rstrip()  # blanks at the end of the whole answer are stripped
 
 
 def _overlap(text: str, stop: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
 import time
@@ -18,11 +19,19 @@ from ragcache.engine.loaded_model import LoadedModel
 from ragcache.engine.pages import PageSource, Resolved
 from ragcache.engine.request import Completion, Request
 from ragcache.engine.session import Session, check_window
-from ragcache.errors import ConfigError, EmptyQuestionError, EngineClosedError, PromptTooLongError
+from ragcache.errors import (
+    ConfigError,
+    EmptyQuestionError,
+    EngineClosedError,
+    PromptTooLongError,
+    RegistryError,
+)
 from ragcache.model.attention import Backend, GatherKV
 from ragcache.prompt import AffixSpan, Prompt, TokenizedPrompt, tokenize
 from ragcache.registry import Registry
 from ragcache.reuse.policy import ReusePolicy
+
+log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -93,7 +102,7 @@ class Engine:
         """Token ids and affix spans of `prompt`; the ids never depend on what is stored."""
         registered = {}
         if self.match_registered and self.registry is not None:
-            registered = {record.name: record.text for record in self.registry.names()}
+            registered = _registered(self.registry)
         return tokenize(prompt, self.model.tokenizer, registered=registered, min_tokens=self.min_affix_tokens)
 
     def submit(
@@ -103,7 +112,7 @@ class Engine:
 
         `on_text` is called from the worker with the answer so far, after every finished block.
         """
-        if isinstance(request.prompt, str) and not request.prompt.strip():
+        if _is_blank(request.prompt):
             raise EmptyQuestionError("the prompt is empty; ask something")
         job = _Job(request, on_text)
         with self._submitting:
@@ -152,7 +161,8 @@ class Engine:
             self._closed.set()
         if not already:
             self._waiting.put(None)
-        self._worker.join()
+        if threading.current_thread() is not self._worker:  # a callback may close, and cannot wait for itself
+            self._worker.join()
 
     def __enter__(self) -> Self:
         return self
@@ -221,3 +231,17 @@ class Engine:
             return
         for job, own in zip(jobs, logits, strict=True):
             job.advance(own)
+
+
+def _is_blank(prompt: Prompt | str) -> bool:
+    texts = [prompt] if isinstance(prompt, str) else [message.text for message in prompt.messages]
+    return not any(text.strip() for text in texts)
+
+
+def _registered(registry: Registry) -> dict[str, str]:
+    """Texts by name; none when the store fails, for answers do not depend on it."""
+    try:
+        return {record.name: record.text for record in registry.names()}
+    except RegistryError as error:
+        log.warning("affix store: %s", error)
+        return {}

@@ -52,17 +52,24 @@ def pick_device(device: str) -> torch.device:
     return chosen
 
 
+def load_predictor(model: str, *, device: str = "auto", dtype: torch.dtype | None = None) -> MaskPredictor:
+    """The mask predictor alone, without a tokenizer; see `load`.
+
+    nano is stored in bf16 and computed in fp32 on the CPU, where its size makes that cheap.
+    """
+    chosen = pick_device(device)
+    if dtype is None and model == "nano" and chosen.type == "cpu":
+        dtype = torch.float32
+    return load_model(find_checkpoint(model), dtype=dtype, device=chosen)
+
+
 def load(model: str, *, device: str = "auto", dtype: torch.dtype | None = None) -> LoadedModel:
     """Load `nano`, a folder or a hub id.
 
-    nano is stored in bf16 and computed in fp32 on the CPU, where its size makes that cheap. Raises
-    `UnknownModelError`, `CheckpointError` or `ConfigError`.
+    Raises `UnknownModelError`, `CheckpointError` or `ConfigError`.
     """
-    chosen = pick_device(device)
     folder = find_checkpoint(model)
-    if dtype is None and model == "nano" and chosen.type == "cpu":
-        dtype = torch.float32
-    predictor = load_model(folder, dtype=dtype, device=chosen)
+    predictor = load_predictor(model, device=device, dtype=dtype)
     tokenizer = ChatTokenizer.from_folder(folder)
     _check_vocabulary(folder, tokenizer, predictor)
     ends = {tokenizer.special_tokens[name] for name in END_OF_TURN if name in tokenizer.special_tokens}

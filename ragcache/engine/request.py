@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ragcache.decoding.denoise import DecodingOptions
+from ragcache.errors import ConfigError
 from ragcache.prompt import Prompt
 from ragcache.reuse.policy import ReusePolicy
 
@@ -18,7 +19,8 @@ AffixStatus = Literal["hit", "built", "skipped"]
 class Request:
     """One prompt to answer. A plain `str` prompt is one user message.
 
-    `stop` strings end the answer before their first occurrence. `policy` None means the engine's own.
+    `stop` strings end the answer before their first occurrence; an empty one raises `ConfigError`.
+    `policy` None means the engine's own.
     `compare` adds one full forward after the answer, to measure what a recompute would have cost.
     """
 
@@ -27,6 +29,10 @@ class Request:
     stop: tuple[str, ...] = ()
     policy: ReusePolicy | None = None
     compare: bool = False
+
+    def __post_init__(self) -> None:
+        if "" in self.stop:
+            raise ConfigError("a stop string is empty; every answer would end before it began")
 
 
 @dataclass(frozen=True)
@@ -78,7 +84,10 @@ class Timings:
 
 @dataclass(frozen=True)
 class Completion:
-    """The answer. `token_ids` end before the first stop token; `forwards` is the NFE with the probe."""
+    """The answer. `token_ids` end before the first stop token; `forwards` is the NFE with the probe.
+
+    `refreshes` of the forwards computed all live rows, one for every block that was decoded.
+    """
 
     text: str
     token_ids: tuple[int, ...]
@@ -88,6 +97,7 @@ class Completion:
     forwards: int
     model: str
     policy: str
+    refreshes: int = 1
 
     @property
     def completion_tokens(self) -> int:

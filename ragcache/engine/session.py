@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import torch
@@ -31,8 +31,8 @@ T = TypeVar("T")
 class Clock:
     """Seconds and forwards by kind of step."""
 
-    seconds: Counter[StepKind]
-    forwards: int = 0
+    seconds: Counter[StepKind] = field(default_factory=Counter)
+    forwards: Counter[StepKind] = field(default_factory=Counter)
 
     def time(self, work: Work[T]) -> Work[T]:
         """The same work, its steps timed."""
@@ -46,7 +46,7 @@ class Clock:
             started = time.perf_counter()
             logits = yield step
             self.seconds[step.kind] += time.perf_counter() - started  # type: ignore[assignment]
-            self.forwards += step.kind != "full"
+            self.forwards[step.kind] += 1
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Session:
     def work(self, on_text: Callable[[str], None] = lambda text: None) -> Work[Completion]:
         """Probe, refresh, refine. `on_text` receives the answer so far after every finished block."""
         started = time.perf_counter()
-        clock = Clock(Counter())
+        clock = Clock()
         options = self.request.options
         reader = AnswerReader(self.model.tokenizer, self.model.stop_ids, self.request.stop)
         canvas = Canvas(
@@ -94,7 +94,8 @@ class Session:
             finish_reason="stop" if answer.ended else "length",
             reuse=self._report(plan.anchors),
             timings=self._timings(clock, total_s),
-            forwards=clock.forwards,
+            forwards=clock.forwards.total() - clock.forwards["full"],
+            refreshes=clock.forwards["refresh"],
             model=self.model.name,
             policy=self.policy.name,
         )

@@ -32,6 +32,10 @@ class RequestKV(Protocol):
         """Scaled fp32 scores `[heads, n, frozen]` of the rows over the frozen columns, by position."""
         ...
 
+    def promote(self, positions: Tensor) -> RequestKV:
+        """The KV in which the frozen columns at `positions` are live: the next refresh writes them."""
+        ...
+
 
 # (config, positions in all, segments, dtype, device) -> the KV of one request
 Backend = Callable[[ModelConfig, int, Sequence[Segment], torch.dtype, torch.device], RequestKV]
@@ -56,15 +60,24 @@ class GatherKV:
             self._place(segment, config)
 
     def _place(self, segment: Segment, config: ModelConfig) -> None:
-        positions = segment.positions.to(self.keys.device)
-        kept = positions - segment.offset
-        cos, sin = angles(positions, config.head_dim, config.rope_theta)
+        """Copy one run of columns, anchors inside it too: a refresh writes them before any reading."""
+        positions = segment.positions
+        if not len(positions):
+            return
+        start, stop = int(positions[0]), int(positions[-1]) + 1
+        first, last = start - segment.offset, stop - segment.offset
+        device, dtype = self.keys.device, self.keys.dtype
+        cos, sin = angles(torch.arange(start, stop, device=device), config.head_dim, config.rope_theta)
         cos, sin = cos.transpose(0, 1), sin.transpose(0, 1)
-        for layer in range(config.layers):
-            keys = segment.page.keys[layer].to(self.keys.device)[:, kept]
-            self.keys[layer, :, positions] = rotate(keys, cos, sin).to(self.keys.dtype)
-            values = segment.page.values[layer].to(self.values.device)[:, kept]
-            self.values[layer, :, positions] = values.to(self.values.dtype)
+        for layer, (keys, values) in enumerate(zip(segment.page.keys, segment.page.values, strict=True)):
+            turned = rotate(keys[:, first:last].to(device, dtype), cos, sin)
+            self.keys[layer, :, start:stop] = turned
+            self.values[layer, :, start:stop] = values[:, first:last]
+
+    def promote(self, positions: Tensor) -> RequestKV:
+        """See `RequestKV`. Live columns are written in place, so only the list of frozen ones changes."""
+        self.frozen = self.frozen[~torch.isin(self.frozen, positions)]
+        return self
 
     def frozen_scores(self, layer: int, rows: LayerRows) -> Tensor:
         """See `RequestKV`."""
@@ -73,8 +86,8 @@ class GatherKV:
     def attend(self, layer: int, rows: LayerRows) -> Tensor:
         """See `RequestKV`."""
         keys, values = self.keys[layer], self.values[layer]
-        keys[:, rows.positions] = rows.rotated_k.transpose(0, 1)
-        values[:, rows.positions] = rows.v.transpose(0, 1)
+        keys.index_copy_(1, rows.positions, rows.rotated_k.transpose(0, 1))
+        values.index_copy_(1, rows.positions, rows.v.transpose(0, 1))
         q = rows.rotated_q.transpose(0, 1)
         mixed = F.scaled_dot_product_attention(
             q[None], keys[None], values[None], enable_gqa=q.shape[0] != keys.shape[0]
@@ -112,6 +125,10 @@ class PageRecorder:
     def frozen_scores(self, layer: int, rows: LayerRows) -> Tensor:
         """See `RequestKV`."""
         return self.inner.frozen_scores(layer, rows)
+
+    def promote(self, positions: Tensor) -> RequestKV:
+        """See `RequestKV`."""
+        return PageRecorder(self.inner.promote(positions))
 
     def page(self, token_ids: Tensor) -> Page:
         """The page of the tokens `[n]` just encoded, on the CPU."""

@@ -14,6 +14,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from ragcache.errors import CheckpointError
+from ragcache.model.blank import blank
 from ragcache.model.config import ModelConfig, read_config
 from ragcache.model.families import llada_names
 from ragcache.model.transformer import MaskPredictor
@@ -80,7 +81,7 @@ def load_model(
     Raises `CheckpointError` naming the missing, unexpected or misshapen tensor, field or file.
     """
     config = read_config(folder)
-    with torch.device("meta"):
+    with blank():
         model = MaskPredictor(config)
     wanted = llada_names(config)
     shapes = {name: parameter.shape for name, parameter in model.named_parameters()}

@@ -30,7 +30,8 @@ class Rows:
         """One batch of several; requests keep their order."""
         boundaries = [0]
         for part in parts:
-            boundaries.extend(boundaries[-1] + stop for stop in part.boundaries[1:])
+            start = boundaries[-1]
+            boundaries.extend(start + stop for stop in part.boundaries[1:])
         token_ids = torch.cat([part.token_ids for part in parts])
         return cls(token_ids, torch.cat([part.positions for part in parts]), tuple(boundaries))
 

@@ -121,8 +121,8 @@ class SegmentKV:
         if layer == 0:
             self._turns = self._relative_angles(rows.positions)
         slots = self.slots[rows.positions]
-        self.keys[layer][:, slots] = rows.rotated_k.transpose(0, 1)
-        self.values[layer][:, slots] = rows.v.transpose(0, 1)
+        self.keys[layer].index_copy_(1, slots, rows.rotated_k.transpose(0, 1))
+        self.values[layer].index_copy_(1, slots, rows.v.transpose(0, 1))
         parts = [attend_columns(rows.rotated_q.transpose(0, 1), self.keys[layer], self.values[layer])]
         for (_, page), turn, keep in zip(self.segments, self._turns, self.keep, strict=True):
             q = rotate(rows.q, *turn).transpose(0, 1)
@@ -137,6 +137,13 @@ class SegmentKV:
             for (_, page), turn, keep in zip(self.segments, turns, self.keep, strict=True)
         ]
         return torch.cat(parts, dim=-1)
+
+    def promote(self, positions: Tensor) -> SegmentKV:
+        """See `ragcache.model.attention.RequestKV`. Private slots are laid out anew."""
+        left = [(segment.without(positions), page) for segment, page in self.segments]
+        segments = [(segment, page) for segment, page in left if bool(segment.keep.any())]
+        dtype, device = self.keys.dtype, self.keys.device
+        return SegmentKV(self.config, len(self.slots), segments, dtype, device)
 
     def _relative_angles(self, positions: Tensor) -> list[tuple[Tensor, Tensor]]:
         config = self.config

@@ -77,7 +77,6 @@ class Plan:
 
     live: Tensor
     anchors: Tensor
-    segments: tuple[Segment, ...]
     kv: RequestKV
 
 
@@ -89,27 +88,19 @@ def make_plan(
     backend: Backend,
 ) -> Work[Plan]:
     """Choose anchors, probing where the criterion needs it; `segments` are disjoint and in prompt order."""
-    affix = _frozen(segments)
+    kv = backend(predictor.config, canvas.tokens, segments, predictor.dtype, predictor.device)
+    affix = torch.cat([torch.empty(0, dtype=torch.int64), *(segment.positions for segment in segments)])
+    live = _complement(affix, canvas.tokens)
     count = policy.anchors(len(affix))
     anchors = affix[:0]
     if count >= len(affix):
         anchors = affix
     elif count:
-        kv = backend(predictor.config, canvas.tokens, segments, predictor.dtype, predictor.device)
-        live = _complement(affix, canvas.tokens)
         masked = torch.arange(canvas.prompt_tokens, canvas.tokens)
         context = ReuseContext(canvas.token_ids, live, affix, masked, kv)
         scores = yield from policy.criterion.score(context)
-        best = scores.sort(descending=True, stable=True).indices[:count]
-        anchors = affix[best].sort().values
-    kept = tuple(segment.without(anchors) for segment in segments)
-    kv = backend(predictor.config, canvas.tokens, kept, predictor.dtype, predictor.device)
-    return Plan(_complement(_frozen(kept), canvas.tokens), anchors, kept, kv)
-
-
-def _frozen(segments: Sequence[Segment]) -> Tensor:
-    empty = torch.empty(0, dtype=torch.int64)
-    return torch.cat([empty, *(segment.positions for segment in segments)])
+        anchors = affix[scores.sort(descending=True, stable=True).indices[:count]].sort().values
+    return Plan(torch.cat((live, anchors)).sort().values, anchors, kv.promote(anchors))
 
 
 def _complement(positions: Tensor, tokens: int) -> Tensor:

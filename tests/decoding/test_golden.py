@@ -42,7 +42,9 @@ def counted(work: Work[int], steps: list[Step]) -> Work[int]:
             return int(end.value)
 
 
-def generate(model: MaskPredictor, case: dict[str, Any], mode: CacheMode, backend: str) -> tuple[list[int], int]:
+def generate(
+    model: MaskPredictor, case: dict[str, Any], mode: CacheMode, backend: str
+) -> tuple[list[int], int]:
     """Answer ids and number of forwards."""
     options = DecodingOptions(case["gen_length"], case["block_length"], rule_of(case), mode)
     canvas = Canvas(case["prompt_ids"], options.max_tokens, options.block_length, model.config.mask_id)

@@ -102,6 +102,9 @@ class _Shifted:
     def frozen_scores(self, layer: int, rows: LayerRows) -> torch.Tensor:
         return self.inner.frozen_scores(layer, rows)
 
+    def promote(self, positions: torch.Tensor) -> RequestKV:
+        return _Shifted(self.inner.promote(positions - self.by), self.by)
+
 
 def run_jointly(model: MaskPredictor, works: Sequence[Work[Outcome]]) -> tuple[list[Outcome], list[int]]:
     """All requests side by side, one forward for whatever is waiting; outcomes, and requests per forward."""

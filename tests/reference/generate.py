@@ -98,7 +98,7 @@ def place(model: ReferenceModel, parts: Parts) -> Cache:
 
 
 def influence(model: ReferenceModel, ids: Sequence[int], masked: Sequence[int], frozen: Cache) -> Array:
-    """Attention that each frozen position gets from the masks, over frozen keys only, all layers and heads."""
+    """Attention each frozen position gets from the masks, over frozen keys only; all layers and heads."""
     live = [p for p in range(len(ids)) if p not in frozen[0]]
     queries: list[Array] = []
     model.forward_rows([ids[p] for p in live], live, [dict(layer) for layer in frozen], queries=queries)
@@ -137,8 +137,6 @@ def acache(
 ) -> tuple[list[int], list[int]]:
     """Anchor positions and answer ids of a prompt with affixes."""
     anchors = choose_anchors(model, parts, gen_length, budget)
-    frozen = [
-        {p: kv for p, kv in layer.items() if p not in set(anchors)} for layer in place(model, parts)
-    ]
+    frozen = [{p: kv for p, kv in layer.items() if p not in set(anchors)} for layer in place(model, parts)]
     prompt = [i for _, ids in parts for i in ids]
     return anchors, decode(model, prompt, gen_length, block_length, count, mode, frozen)

@@ -35,13 +35,12 @@ def rms_norm(x: Array, weight: Array, eps: float) -> Array:
 
 def rope(x: Array, position: int, theta: float) -> Array:
     """Turn `x` `[heads, head_dim]`: pair (i, i + head_dim/2) by the angle position / theta^(2i/head_dim)."""
-    turned = x.copy()
     half = x.shape[-1] // 2
-    for i in range(half):
-        angle = position / theta ** (2 * i / x.shape[-1])
-        turned[:, i] = x[:, i] * np.cos(angle) - x[:, i + half] * np.sin(angle)
-        turned[:, i + half] = x[:, i + half] * np.cos(angle) + x[:, i] * np.sin(angle)
-    return turned
+    angle = position / theta ** (np.arange(half) / half)
+    left, right = x[:, :half], x[:, half:]
+    return np.concatenate(
+        (left * np.cos(angle) - right * np.sin(angle), right * np.cos(angle) + left * np.sin(angle)), axis=1
+    )
 
 
 class ReferenceModel:

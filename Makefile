@@ -1,0 +1,56 @@
+# README's commands. Everything runs in one virtual environment: make test VENV=.venv-other
+# Your own PyTorch: install it into $(VENV) first (it is kept), or name it: make demo TORCH="torch"
+
+VENV  ?= .venv
+TORCH ?= torch==2.13.0
+# The first Python that is new enough.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+HANDBOOK := examples/handbook
+QUESTION ?= In which town does Ines Calder live?
+
+.PHONY: help demo test lint bench eval
+
+help:
+	@echo "make demo    ask the handbook twice: the first run builds the cache, the second uses it"
+	@echo "make test    run the tests"
+	@echo "make lint    ruff and mypy"
+	@echo "make bench   time refreshes with and without reuse"
+	@echo "make eval    accuracy against budget on generated questions"
+
+demo: $(BIN)/.installed
+	@echo "== First run: nothing is cached, every document in the prompt is encoded and stored"
+	$(BIN)/ragcache ask $(HANDBOOK) "$(QUESTION)"
+	@echo "== Second run: the documents come from the store"
+	$(BIN)/ragcache ask $(HANDBOOK) "$(QUESTION)"
+
+test: $(BIN)/.installed-dev
+	$(BIN)/python -m pytest -m "not gpu and not slow"
+
+lint: $(BIN)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict
+
+bench: $(BIN)/.installed
+	$(BIN)/python -m benchmarks.refresh
+
+eval: $(BIN)/.installed
+	$(BIN)/ragcache eval
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "ragcache needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# torch alone and first: once it is there, the project's own install leaves it as it is.
+$(BIN)/.installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -c "import torch" 2>/dev/null || $(PIP) install "$(TORCH)"
+	$(PIP) install -e .
+	@touch $@
+
+$(BIN)/.installed-dev: $(BIN)/.installed
+	$(PIP) install -e ".[dev]"
+	@touch $@

@@ -1,0 +1,53 @@
+"""Requests under way: whatever a caller no longer waits for is cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+
+from ragcache.engine import Completion, Engine, Request
+
+
+@contextmanager
+def submitted(engine: Engine, requests: Sequence[Request]) -> Iterator[list[Future[Completion]]]:
+    """The futures of all `requests`; those not done at the end of the block are cancelled."""
+    futures: list[Future[Completion]] = []
+    try:
+        for request in requests:
+            futures.append(engine.submit(request))
+        yield futures
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def pieces(engine: Engine, request: Request) -> Generator[str | Completion]:
+    """The answer in append-only pieces, at last the `Completion`. Closing it early cancels the request."""
+    completion = yield from engine.stream(request)
+    yield completion
+
+
+async def pieces_async(engine: Engine, request: Request) -> AsyncGenerator[str | Completion]:
+    """As `pieces`; the event loop is never blocked."""
+    loop = asyncio.get_running_loop()
+    texts: asyncio.Queue[str | None] = asyncio.Queue()
+
+    def put(text: str | None) -> None:
+        loop.call_soon_threadsafe(texts.put_nowait, text)
+
+    future = engine.submit(request, put)
+    future.add_done_callback(lambda _: put(None))
+    sent = ""
+    try:
+        while (text := await texts.get()) is not None:
+            if len(text) > len(sent):
+                yield text[len(sent) :]
+                sent = text
+        completion = future.result()
+    finally:
+        future.cancel()
+    if len(completion.text) > len(sent):
+        yield completion.text[len(sent) :]
+    yield completion

@@ -1,0 +1,111 @@
+"""One engine for many LangChain objects: loaded on first use, never copied, pickled as its spec."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from ragcache.engine import Engine, load
+from ragcache.errors import ConfigError, EngineClosedError
+from ragcache.registry import Registry
+from ragcache.reuse.policy import ReusePolicy
+
+
+@dataclass(frozen=True)
+class EngineSpec:
+    """What to load. `store` is the registry's folder; None keeps no pages between calls.
+
+    `match_registered` also reuses texts registered in the store that stand unmarked in a prompt.
+    """
+
+    model: str = "nano"
+    store: Path | None = None
+    device: str = "auto"
+    max_batch: int = 8
+    match_registered: bool = True
+
+
+class EngineHandle:
+    """Thread-safe. LangChain copies and re-creates its objects freely: all of them share this handle.
+
+    Copying returns the handle itself. Pickling carries the spec, so another process loads its own weights.
+    Close it when done, or use it as a context manager.
+    """
+
+    def __init__(self, spec: EngineSpec) -> None:
+        self.spec = spec
+        self._engine: Engine | None = None
+        self._lent = False
+        self._closed = False
+        self._lock = threading.Lock()
+
+    @classmethod
+    def of(cls, engine: Engine) -> EngineHandle:
+        """A handle on the caller's own engine, which `close` leaves open; it cannot be pickled."""
+        device = str(engine.model.predictor.device)
+        spec = EngineSpec(engine.model.name, None, device, engine.max_batch, engine.match_registered)
+        handle = cls(spec)
+        handle._engine, handle._lent = engine, True
+        return handle
+
+    def get(self) -> Engine:
+        """The engine, loaded now if need be.
+
+        Raises what loading a model or opening a store raises, and `EngineClosedError` after `close`.
+        """
+        with self._lock:
+            if self._closed:
+                raise EngineClosedError("this engine handle is closed; make a new one")
+            engine = self._engine = self._engine or self._load()
+            return engine
+
+    async def aget(self) -> Engine:
+        """As `get`; the event loop goes on while the model is loaded."""
+        return self._engine or await asyncio.to_thread(self.get)
+
+    @property
+    def policy(self) -> ReusePolicy:
+        """What a request without a policy of its own gets; loads nothing."""
+        return ReusePolicy() if self._engine is None else self._engine.policy
+
+    def close(self) -> None:
+        """Let go of model and store, if the handle loaded them; may be called again."""
+        with self._lock:
+            self._closed = True
+            engine, self._engine = self._engine, None
+        if engine is not None and not self._lent:
+            engine.close()
+            if engine.registry is not None:
+                engine.registry.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[type[EngineHandle], tuple[EngineSpec]]:
+        if self._lent:
+            raise ConfigError("a handle on your own engine cannot be pickled; make it from an EngineSpec")
+        return EngineHandle, (self.spec,)
+
+    def __repr__(self) -> str:
+        return f"EngineHandle({self.spec})"
+
+    def _load(self) -> Engine:
+        spec = self.spec
+        model = load(spec.model, device=spec.device)
+        registry = None if spec.store is None else Registry(spec.store)
+        return Engine(model, registry, max_batch=spec.max_batch, match_registered=spec.match_registered)

@@ -1,0 +1,197 @@
+"""The engine as a LangChain LLM."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import aclosing, closing
+from typing import Any
+
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForLLMRun,
+    CallbackManagerForLLMRun,
+    Callbacks,
+)
+from langchain_core.language_models import BaseLLM, LanguageModelInput
+from langchain_core.outputs import Generation, GenerationChunk, LLMResult
+from langchain_core.prompt_values import PromptValue
+from langchain_core.runnables import RunnableConfig
+
+from ragcache.connectors.langchain.calls import pieces, pieces_async, submitted
+from ragcache.connectors.langchain.messages import MarkedPrompt, keep_roles, mark
+from ragcache.connectors.langchain.report import generation_info
+from ragcache.connectors.langchain.settings import EngineSettings
+from ragcache.engine import Completion, Request
+
+_RUN_OPTIONS = ("tags", "metadata", "run_name", "run_id")
+
+
+class RagCacheLLM(EngineSettings, BaseLLM):
+    """A diffusion LLM that reuses the documents of its prompts; the settings are those of `EngineSettings`.
+
+    A text goes through the chat template as a user message, messages keep their roles; the prompt is never
+    echoed. Every generation's `generation_info` tells finish reason, usage and what was reused. Calls may
+    come from many threads and from asyncio: the engine batches what is waiting. They take the options
+    `CALL_OPTIONS` and `stop`, raise the engine's typed errors, and refuse anything else.
+    """
+
+    @property
+    def _llm_type(self) -> str:
+        return "ragcache"
+
+    @property
+    def _identifying_params(self) -> dict[str, Any]:
+        return self.output_settings()
+
+    def get_token_ids(self, text: str) -> list[int]:
+        """Token ids of plain text in the model's own vocabulary; loads the model."""
+        if self.custom_get_token_ids is not None:
+            return self.custom_get_token_ids(text)
+        return list(self.engine.get().model.tokenizer.encode(text).ids)
+
+    def generate_prompt(
+        self,
+        prompts: list[PromptValue],
+        stop: list[str] | None = None,
+        callbacks: Callbacks | list[Callbacks] | None = None,
+        **kwargs: Any,
+    ) -> LLMResult:
+        """See `BaseLLM`; messages keep their roles."""
+        return super().generate_prompt([keep_roles(p) for p in prompts], stop, callbacks, **kwargs)
+
+    async def agenerate_prompt(
+        self,
+        prompts: list[PromptValue],
+        stop: list[str] | None = None,
+        callbacks: Callbacks | list[Callbacks] | None = None,
+        **kwargs: Any,
+    ) -> LLMResult:
+        """See `generate_prompt`."""
+        return await super().agenerate_prompt([keep_roles(p) for p in prompts], stop, callbacks, **kwargs)
+
+    def generate(
+        self,
+        prompts: list[str],
+        stop: list[str] | None = None,
+        callbacks: Callbacks | list[Callbacks] | None = None,
+        **kwargs: Any,
+    ) -> LLMResult:
+        """See `BaseLLM`; a copy with this call's options answers, for the cache key holds no options."""
+        run = {name: kwargs.pop(name) for name in _RUN_OPTIONS if name in kwargs}
+        llm = self.with_options(kwargs)
+        return super(RagCacheLLM, llm).generate(prompts, llm.merged_stop(stop), callbacks, **run)
+
+    async def agenerate(
+        self,
+        prompts: list[str],
+        stop: list[str] | None = None,
+        callbacks: Callbacks | list[Callbacks] | None = None,
+        **kwargs: Any,
+    ) -> LLMResult:
+        """See `generate`."""
+        run = {name: kwargs.pop(name) for name in _RUN_OPTIONS if name in kwargs}
+        llm = self.with_options(kwargs)
+        return await super(RagCacheLLM, llm).agenerate(prompts, llm.merged_stop(stop), callbacks, **run)
+
+    def batch(
+        self,
+        inputs: list[LanguageModelInput],
+        config: RunnableConfig | list[RunnableConfig] | None = None,
+        *,
+        return_exceptions: bool = False,
+        **kwargs: Any,
+    ) -> list[str]:
+        """Answers in order. With `return_exceptions` a prompt that fails leaves the others alone."""
+        # BaseLLM's own batch is one call, which has one outcome; Runnable's makes one call per input.
+        batch = super(BaseLLM, self).batch if return_exceptions else super().batch
+        return batch(inputs, config, return_exceptions=return_exceptions, **kwargs)
+
+    async def abatch(
+        self,
+        inputs: list[LanguageModelInput],
+        config: RunnableConfig | list[RunnableConfig] | None = None,
+        *,
+        return_exceptions: bool = False,
+        **kwargs: Any,
+    ) -> list[str]:
+        """See `batch`."""
+        abatch = super(BaseLLM, self).abatch if return_exceptions else super().abatch
+        return await abatch(inputs, config, return_exceptions=return_exceptions, **kwargs)
+
+    def _convert_input(self, model_input: LanguageModelInput) -> PromptValue:
+        return keep_roles(super()._convert_input(model_input))
+
+    def _generate(
+        self,
+        prompts: list[str],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> LLMResult:
+        marked, requests = self._requests(prompts, stop, kwargs)
+        with submitted(self.engine.get(), requests) as futures:
+            return _result([future.result() for future in futures], marked)
+
+    async def _agenerate(
+        self,
+        prompts: list[str],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> LLMResult:
+        marked, requests = self._requests(prompts, stop, kwargs)
+        with submitted(await self.engine.aget(), requests) as futures:
+            return _result(await asyncio.gather(*map(asyncio.wrap_future, futures)), marked)
+
+    def _stream(
+        self,
+        prompt: str,
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> Iterator[GenerationChunk]:
+        (marked,), (request,) = self._requests([prompt], stop, kwargs)
+        with closing(pieces(self.engine.get(), request)) as answer:
+            for piece in answer:
+                chunk = _chunk(piece, marked)
+                if run_manager is not None:
+                    run_manager.on_llm_new_token(chunk.text, chunk=chunk)
+                yield chunk
+
+    async def _astream(
+        self,
+        prompt: str,
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[GenerationChunk]:
+        (marked,), (request,) = self._requests([prompt], stop, kwargs)
+        async with aclosing(pieces_async(await self.engine.aget(), request)) as answer:
+            async for piece in answer:
+                chunk = _chunk(piece, marked)
+                if run_manager is not None:
+                    await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
+                yield chunk
+
+    def _requests(
+        self, prompts: Sequence[str], stop: Sequence[str] | None, options: dict[str, Any]
+    ) -> tuple[list[MarkedPrompt], list[Request]]:
+        llm = self.with_options(options)
+        marked = [mark(prompt, llm.affixes) for prompt in prompts]
+        return marked, [llm.request(m.prompt, stop) for m in marked]
+
+
+def _result(completions: Sequence[Completion], marked: Sequence[MarkedPrompt]) -> LLMResult:
+    generations = [
+        [Generation(text=c.text, generation_info=generation_info(c, m.missing))]
+        for c, m in zip(completions, marked, strict=True)
+    ]
+    names = {completion.model for completion in completions}
+    return LLMResult(generations=generations, llm_output={"model_name": ", ".join(names)})
+
+
+def _chunk(piece: str | Completion, marked: MarkedPrompt) -> GenerationChunk:
+    """A piece of text, or at the end an empty one that carries the report."""
+    if isinstance(piece, str):
+        return GenerationChunk(text=piece)
+    return GenerationChunk(text="", generation_info=generation_info(piece, marked.missing))

@@ -1,0 +1,175 @@
+"""What a LangChain model of ours can be told, at construction and per call, and the requests that follow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Self, TypeAlias
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetPydanticSchema,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from pydantic_core.core_schema import any_schema
+
+from ragcache import __version__
+from ragcache.connectors.langchain.engine_handle import EngineHandle, EngineSpec
+from ragcache.decoding.commit import ConfidenceThreshold, FixedSteps
+from ragcache.decoding.denoise import DecodingOptions
+from ragcache.engine import Request
+from ragcache.errors import ConfigError
+from ragcache.prompt import Affix, Prompt
+from ragcache.reuse.policy import ReusePolicy, parse_policy
+
+CALL_OPTIONS = (
+    "max_tokens",
+    "block_length",
+    "steps",
+    "temperature",
+    "seed",
+    "policy",
+    "budget",
+    "affixes",
+)
+_SPEC = ("model", "store", "device")
+
+# pydantic cannot look into a policy, which may hold anyone's criterion; `chosen_policy` checks it.
+_Policy: TypeAlias = Annotated[ReusePolicy | str | None, GetPydanticSchema(lambda *_: any_schema())]
+
+
+class EngineSettings(BaseModel):
+    """Fields shared by all faces of one engine. Construction loads nothing; unknown fields are refused.
+
+    Give `engine` to share one, else `model`, `store` and `device` say what to load on first use.
+    `max_tokens` and `block_length` are in tokens; `steps` are denoising steps per block, None commits
+    whatever is confident. `policy` may be in short form (`parse_policy`), and `budget` is short
+    for a policy of that budget. `affixes` maps names to texts:
+    wherever one stands in a prompt it is reused under its name.
+    """
+
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+
+    engine: EngineHandle = Field(exclude=True, repr=False, frozen=True, default=None)  # type: ignore[assignment]
+    model: str = Field(default="nano", frozen=True)
+    store: Path | None = Field(default=None, frozen=True)
+    device: str = Field(default="auto", frozen=True)
+    max_tokens: int = 32
+    block_length: int = 32
+    steps: int | None = None
+    temperature: float = 0.0
+    seed: int = 0
+    stop: list[str] | None = None
+    policy: _Policy = None
+    budget: float | None = None
+    affixes: dict[str, str] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _share_engine(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Make a handle where none is given; with one, `model`, `store` and `device` are the handle's."""
+        handle = values.get("engine")
+        given = {name: values[name] for name in _SPEC if name in values}
+        if given.get("store") is not None:
+            given["store"] = Path(given["store"])
+        if handle is None:
+            handle = EngineHandle(EngineSpec(**given))
+        if not isinstance(handle, EngineHandle):
+            raise ConfigError(f"engine is a {type(handle).__name__}; wrap an Engine with EngineHandle.of")
+        own = {name: getattr(handle.spec, name) for name in _SPEC}
+        for name, value in given.items():
+            if value != own[name]:
+                raise ConfigError(
+                    f"{name} is {value!r}, but the engine was made with {own[name]!r}; "
+                    "make an EngineHandle for each, or leave it out"
+                )
+        return {**values, **own, "engine": handle}
+
+    @field_validator("affixes")
+    @classmethod
+    def _check_affixes(cls, affixes: dict[str, str]) -> dict[str, str]:
+        return {affix.name: affix.text for affix in (Affix(*item) for item in affixes.items())}
+
+    @model_validator(mode="after")
+    def _check_values(self) -> Self:
+        if self.policy is not None and self.budget is not None:
+            raise ConfigError("policy and budget are both given; a budget is short for a policy: give one")
+        self.chosen_policy()
+        self.decoding_options()
+        return self
+
+    def with_options(self, options: Mapping[str, Any]) -> Self:
+        """A copy for one call, sharing the engine; all its settings enter LangChain's cache key.
+
+        Raises `ConfigError` for an option that no call has, or a value out of range.
+        """
+        if not options:
+            return self
+        if unknown := sorted(options.keys() - set(CALL_OPTIONS)):
+            raise ConfigError(
+                f"a call has no option {', '.join(unknown)}; known: {', '.join(CALL_OPTIONS)}, stop"
+            )
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        if "policy" in options or "budget" in options:
+            fields.update(policy=None, budget=None)
+        try:
+            return type(self)(**{**fields, **options})
+        except ValidationError as error:
+            raise ConfigError(f"this call's options cannot be used: {error}") from error
+
+    def chosen_policy(self) -> ReusePolicy:
+        """The call's policy: as given, by budget, or the engine's own."""
+        if self.budget is not None:
+            return ReusePolicy(budget=self.budget)
+        if isinstance(self.policy, str):
+            return parse_policy(self.policy)
+        if self.policy is not None and not isinstance(self.policy, ReusePolicy):
+            raise ConfigError(
+                f"policy is a {type(self.policy).__name__}; give a ReusePolicy or its short form"
+            )
+        return self.policy or self.engine.policy
+
+    def decoding_options(self) -> DecodingOptions:
+        """The settings as the engine takes them."""
+        return DecodingOptions(
+            max_tokens=self.max_tokens,
+            block_length=self.block_length,
+            rule=ConfidenceThreshold() if self.steps is None else FixedSteps(self.steps),
+            temperature=self.temperature,
+            seed=self.seed,
+        )
+
+    def merged_stop(self, stop: Sequence[str] | None) -> list[str]:
+        """The constructor's stop strings and the call's, each once."""
+        call = [stop] if isinstance(stop, str) else stop or []
+        return list(dict.fromkeys([*(self.stop or []), *call]))
+
+    def request(self, prompt: Prompt, stop: Sequence[str] | None) -> Request:
+        """The engine's request for one prompt."""
+        return Request(
+            prompt, self.decoding_options(), stop=tuple(self.merged_stop(stop)), policy=self.chosen_policy()
+        )
+
+    def output_settings(self) -> dict[str, Any]:
+        """Everything that changes an answer, as plain JSON."""
+        policy = self.chosen_policy()
+        return {
+            "ragcache": __version__,
+            "model": self.model,
+            "store": None if self.store is None else str(self.store),
+            "device": self.device,
+            "match_registered": self.engine.spec.match_registered,
+            "max_tokens": self.max_tokens,
+            "block_length": self.block_length,
+            "steps": self.steps,
+            "temperature": self.temperature,
+            "seed": self.seed,
+            "stop": self.stop or [],
+            "criterion": policy.criterion.name,
+            "budget": policy.budget,
+            "affixes": self.affixes,
+        }

@@ -1,0 +1,5 @@
+"""`python -m ragcache` is the command `ragcache`."""
+
+from ragcache.cli import main
+
+main()

@@ -1,0 +1,115 @@
+"""`ragcache affix`: named texts and their pages in the store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ragcache.cli import options
+from ragcache.cli.output import complain, console, print_json
+from ragcache.errors import DocumentError, InputError
+
+app = typer.Typer(no_args_is_help=True, help="Named texts in the store, and their pages.")
+
+Name = Annotated[str, typer.Argument(help="Name of the affix.", show_default=False)]
+EXIT_DAMAGED = 1
+
+
+@app.command()
+def put(
+    name: Name,
+    file: Annotated[Path | None, typer.Option("--file", help="A .txt or .md file with the text.")] = None,
+    text: Annotated[str | None, typer.Option("--text", help="The text itself.")] = None,
+    model: options.Model = "nano",
+    store: options.Store = None,
+    device: options.Device = "auto",
+    as_json: options.Json = False,
+) -> None:
+    """Name a text, and build and store its page for a model."""
+    if (file is None) == (text is None):
+        raise InputError("give the text with either --file or --text")
+    source = text if file is None else _read(file)
+    from ragcache.cli.affixes import put_affix
+
+    stored = put_affix(name, source or "", model=model, device=device, store=store)
+    if as_json:
+        print_json(stored)
+    else:
+        typer.echo(f"{name}: {stored['tokens']} tokens, {stored['size_bytes']} bytes, {stored['status']}")
+
+
+@app.command("list")
+def list_affixes(store: options.Store = None, as_json: options.Json = False) -> None:
+    """List all names with their pages on disk."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from ragcache.cli.affixes import affix_rows
+
+    rows = affix_rows(store)
+    if as_json:
+        print_json({"affixes": rows})
+        return
+    table = Table("name", box=None, pad_edge=False)
+    columns = ("characters", "pages", "tokens", "size_bytes", "hits")
+    for column in columns:
+        table.add_column(column, justify="right")
+    for row in rows:
+        table.add_row(Text(row["name"]), *(str(row[column]) for column in columns))
+    console().print(table)
+
+
+@app.command()
+def show(name: Name, store: options.Store = None, as_json: options.Json = False) -> None:
+    """Show the text of a name, and its pages by model."""
+    from ragcache.cli.affixes import describe
+
+    found = describe(name, store)
+    if as_json:
+        print_json(found)
+        return
+    out = console()
+    out.print(found["text"])
+    out.print()
+    for page in found["pages"]:
+        size = f"{page['tokens']} tokens, {page['size_bytes']} bytes, {page['hits']} hits"
+        out.print(f"model {page['model']} ({page['dtype']}): {size}")
+    if not found["pages"]:
+        out.print("no page on disk")
+
+
+@app.command()
+def remove(name: Name, store: options.Store = None) -> None:
+    """Forget a name, and drop its pages unless another name has the same text."""
+    from ragcache.cli.stores import open_registry
+
+    with open_registry(store) as registry:
+        registry.remove(name)
+    typer.echo(f"{name}: removed")
+
+
+@app.command()
+def verify(store: options.Store = None, as_json: options.Json = False) -> None:
+    """Read every byte of every page; exit code 1 if a page was damaged."""
+    from ragcache.cli.affixes import check_store
+
+    report = check_store(store)
+    for message in report["messages"]:
+        complain("warning", message)
+    if as_json:
+        print_json(report)
+    else:
+        typer.echo(", ".join(f"{report[kind]} {kind}" for kind in ("ok", "damaged", "missing", "adopted")))
+    if report["damaged"]:
+        raise typer.Exit(EXIT_DAMAGED)
+
+
+def _read(path: Path) -> str:
+    """The file's text, cleaned as a document's is, so that both have the same page."""
+    from ragcache.pipelines.rag.documents import load_documents
+
+    if path.is_dir():
+        raise DocumentError(f"{path}: a folder; --file takes one .txt or .md file")
+    return load_documents([path]).documents[0].text

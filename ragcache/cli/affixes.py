@@ -1,0 +1,88 @@
+"""The work behind `ragcache affix`; results are plain values, ready for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ragcache.cli.output import complain
+from ragcache.cli.stores import open_registry
+from ragcache.engine import Engine, load
+from ragcache.errors import RegistryError, UnknownAffixError
+from ragcache.prompt import normalise
+from ragcache.registry import PageRow, normalise_text
+
+
+def put_affix(name: str, text: str, *, model: str, device: str, store: Path | None) -> dict[str, Any]:
+    """Build the page of `text`, then name it: whatever fails leaves no name behind."""
+    clean = normalise_text(normalise(text))
+    with open_registry(store) as registry:
+        with suppress(UnknownAffixError):
+            registry.lookup(name)  # refuses an unusable name before the model is loaded
+        loaded = load(model, device=device)
+        with Engine(loaded, registry) as engine:
+            [built] = engine.warm([clean]).pages.values()
+            shortest = engine.min_affix_tokens
+        if built.reason:
+            raise RegistryError(f"affix {name!r}: {built.reason}")
+        record = registry.register(name, clean)
+        if built.page.tokens < shortest:
+            complain("warning", f"affix {name!r}: under {shortest} tokens, prompts will not reuse it")
+        mine = [row for row in registry.pages(record.text_digest) if row.model == loaded.fingerprint]
+        return {
+            "name": record.name,
+            "model": loaded.name,
+            "tokens": built.page.tokens,
+            "size_bytes": _sum(mine, "size_bytes") or built.page.size_bytes,
+            "status": built.status,
+        }
+
+
+def affix_rows(store: Path | None) -> list[dict[str, Any]]:
+    """One entry a name. `tokens` is that of its longest page, bytes and hits are of all its pages."""
+    with open_registry(store) as registry:
+        return [
+            {
+                "name": record.name,
+                "characters": len(record.text),
+                "pages": len(pages),
+                "tokens": max((page.tokens for page in pages), default=0),
+                "size_bytes": _sum(pages, "size_bytes"),
+                "hits": _sum(pages, "hits"),
+            }
+            for record in registry.names()
+            for pages in [registry.pages(record.text_digest)]
+        ]
+
+
+def describe(name: str, store: Path | None) -> dict[str, Any]:
+    """The text of `name` and its pages. Raises `UnknownAffixError`."""
+    with open_registry(store) as registry:
+        record = registry.lookup(name)
+        return {
+            "name": record.name,
+            "text": record.text,
+            "created_s": record.created_s,
+            "updated_s": record.updated_s,
+            "pages": [_page_object(row) for row in registry.pages(record.text_digest)],
+        }
+
+
+def check_store(store: Path | None) -> dict[str, Any]:
+    """Findings of a full check, with the pages that opening the store had set aside already."""
+    with open_registry(store) as registry:
+        before = registry.stats().quarantined
+        report = asdict(registry.verify())
+    return {**report, "damaged": report["damaged"] + before}
+
+
+def _page_object(row: PageRow) -> dict[str, Any]:
+    fields = asdict(row)
+    return {name: fields[name] for name in ("model", "dtype", "tokens", "size_bytes", "hits", "encode_s")}
+
+
+def _sum(rows: Sequence[PageRow], field: str) -> int:
+    return sum(getattr(row, field) for row in rows)

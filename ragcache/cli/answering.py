@@ -1,0 +1,83 @@
+"""The work behind `ragcache ask`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragcache.cli.output import Stopwatch
+from ragcache.cli.stores import open_registry, store_folder
+from ragcache.connectors.embedder import MiniLMEmbedder
+from ragcache.decoding.denoise import DecodingOptions
+from ragcache.engine import Engine, LoadedModel, load
+from ragcache.errors import ConfigError
+from ragcache.pipelines.rag.documents import Document
+from ragcache.pipelines.rag.pipeline import Answer, RagPipeline
+from ragcache.reuse.policy import ReusePolicy, parse_policy
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to answer."""
+
+    model: str
+    device: str
+    top_k: int
+    policy: ReusePolicy
+    decoding: DecodingOptions
+
+    @classmethod
+    def checked(
+        cls,
+        *,
+        model: str,
+        device: str,
+        top_k: int,
+        budget: float | None,
+        policy: str | None,
+        max_tokens: int | None,
+        seed: int,
+    ) -> Settings:
+        """Settings from the options of the command line. Raises `ConfigError`."""
+        if top_k < 1:
+            raise ConfigError(f"--top-k must be at least 1, not {top_k}")
+        if policy is not None:
+            chosen = parse_policy(policy)
+        else:
+            chosen = ReusePolicy() if budget is None else ReusePolicy(budget)
+        decoding = DecodingOptions(seed=seed)
+        if max_tokens is not None:
+            decoding = DecodingOptions(max_tokens=max_tokens, seed=seed)
+        return cls(model, device, top_k, chosen, decoding)
+
+
+def answer(
+    question: str,
+    documents: Sequence[Document],
+    settings: Settings,
+    store: Path | None,
+    *,
+    compare: bool,
+    watch: Stopwatch,
+) -> Answer:
+    """Load, retrieve, answer. Raises ragcache's typed errors."""
+    embedder = MiniLMEmbedder()
+    with open_registry(store) as registry:
+        with watch.lap("load_model"):
+            model = _load_both(settings, embedder, question)
+        with Engine(model, registry, policy=settings.policy) as engine:
+            with watch.lap("index"):
+                vectors = store_folder(store) / "vectors"
+                pipeline = RagPipeline(documents, engine, embedder, top_k=settings.top_k, cache=vectors)
+            return pipeline.ask(question, options=settings.decoding, compare=compare)
+
+
+def _load_both(settings: Settings, embedder: MiniLMEmbedder, question: str) -> LoadedModel:
+    """The model; meanwhile the embedder loads itself, and warms up on the question."""
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        warm = pool.submit(embedder.embed_query, question)
+        model = load(settings.model, device=settings.device)
+        warm.result()
+    return model

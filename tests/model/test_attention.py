@@ -1,0 +1,161 @@
+"""Oracle 4: segments with turned queries and an LSE merge equal one attention over everything."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+import torch
+from torch import Tensor
+
+from ragcache.model.attention import Backend, GatherKV, RaggedKV, RequestKV, scores
+from ragcache.model.config import ModelConfig
+from ragcache.model.rope import angles, rotate
+from ragcache.model.rows import LayerRows
+from ragcache.model.segment import Segment, whole
+from ragcache.model.segment_attention import SegmentBackend, attend_columns, merge
+from ragcache.page import Page
+from reference.tiny import CONFIGS
+
+CONFIG = CONFIGS["gqa"]
+
+
+def normal(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+def random_page(tokens: int, seed: int, config: ModelConfig = CONFIG) -> Page:
+    shape = (config.layers, config.kv_heads, tokens, config.head_dim)
+    return Page(torch.arange(tokens), tuple(normal(*shape, seed=seed)), tuple(normal(*shape, seed=seed + 50)))
+
+
+def random_rows(positions: Tensor, seed: int, config: ModelConfig = CONFIG) -> LayerRows:
+    n = len(positions)
+    q = normal(n, config.heads, config.head_dim, seed=seed)
+    k, v = normal(2, n, config.kv_heads, config.head_dim, seed=seed + 1)
+    turn = angles(positions, config.head_dim, config.rope_theta)
+    return LayerRows(q, k, v, rotate(q, *turn), rotate(k, *turn), positions)
+
+
+def plain_attention(q: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    groups = q.shape[0] // keys.shape[0]
+    keys, values = keys.repeat_interleave(groups, 0), values.repeat_interleave(groups, 0)
+    return torch.softmax(q @ keys.transpose(-1, -2) / q.shape[-1] ** 0.5, -1) @ values
+
+
+@pytest.mark.parametrize("kv_heads", [4, 2, 1])
+def test_merged_parts_equal_one_attention(kv_heads: int) -> None:
+    q, keys, values = normal(4, 6, 8), normal(kv_heads, 20, 8, seed=1), normal(kv_heads, 20, 8, seed=2)
+    parts = [
+        attend_columns(q, keys[:, columns], values[:, columns])
+        for columns in (slice(0, 3), slice(3, 4), slice(4, 20))
+    ]
+    torch.testing.assert_close(merge(parts), plain_attention(q, keys, values), atol=1e-5, rtol=0)
+
+
+def test_a_masked_column_is_not_seen() -> None:
+    q, keys, values = normal(4, 6, 8), normal(2, 9, 8, seed=1), normal(2, 9, 8, seed=2)
+    keep = torch.tensor([True, False, True, True, False, True, True, True, False])
+    part = attend_columns(q, keys, values, keep)
+    wanted = plain_attention(q, keys[:, keep], values[:, keep])
+    torch.testing.assert_close(part.out, wanted, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("columns", [0, 5])
+def test_a_fully_masked_or_empty_part_weighs_nothing(columns: int) -> None:
+    q, keys, values = normal(4, 6, 8), normal(2, 9, 8, seed=1), normal(2, 9, 8, seed=2)
+    seen = attend_columns(q, keys, values)
+    unseen = attend_columns(q, keys[:, :columns], values[:, :columns], torch.zeros(columns, dtype=torch.bool))
+    assert torch.equal(unseen.lse, torch.full((4, 6), float("-inf")))
+    assert torch.equal(unseen.out, torch.zeros(4, 6, 8))
+    assert torch.equal(merge([unseen, seen, unseen]), seen.out)
+
+
+def test_scores_are_scaled_dot_products() -> None:
+    q, keys = normal(4, 3, 8), normal(2, 5, 8, seed=1)
+    wanted = q @ keys.repeat_interleave(2, 0).transpose(-1, -2) / 8**0.5
+    torch.testing.assert_close(scores(q, keys), wanted, atol=1e-6, rtol=1e-5)
+    assert scores(q.bfloat16(), keys.bfloat16()).dtype == torch.float32
+
+
+def mixed_segments() -> list[Segment]:
+    """Two whole pages, one of them twice, one page with edges and anchors masked, one wholly masked."""
+    page, other = random_page(6, 10), random_page(9, 11)
+    edged = torch.tensor([False, False, True, True, False, True, True, True, False])
+    return [
+        Segment(other, -2, edged),  # positions 0 1 3 4 5
+        whole(page, 9),
+        whole(page, 20),
+        Segment(other, 30, torch.zeros(9, dtype=torch.bool)),
+    ]
+
+
+def assert_equal_attention(kvs: list[RequestKV], positions: Tensor, config: ModelConfig) -> None:
+    one, other = kvs
+    for layer in range(config.layers):
+        rows = random_rows(positions, layer + len(positions), config)
+        torch.testing.assert_close(one.attend(layer, rows), other.attend(layer, rows), atol=1e-5, rtol=0)
+        scored = one.frozen_scores(layer, rows), other.frozen_scores(layer, rows)
+        torch.testing.assert_close(*scored, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("kind", ["mha", "gqa", "mqa"])
+def test_both_backends_agree(kind: str) -> None:
+    config = CONFIGS[kind]
+    pages = {6: random_page(6, 10, config), 9: random_page(9, 11, config)}
+    segments = [Segment(pages[s.page.tokens], s.offset, s.keep) for s in mixed_segments()]
+    frozen = torch.cat([s.positions for s in segments])
+    live = torch.tensor([p for p in range(45) if p not in frozen.tolist()])
+    backends: list[Backend] = [GatherKV, SegmentBackend()]
+    kvs = [make(config, 45, segments, torch.float32, torch.device("cpu")) for make in backends]
+    assert_equal_attention(kvs, live, config)  # a probe
+    anchors = torch.tensor([3, 9, 12, *range(20, 26)])  # the last ones are a whole page
+    kvs = [kv.promote(anchors) for kv in kvs]
+    live = torch.cat((live, anchors)).sort().values
+    assert_equal_attention(kvs, live, config)  # a refresh
+    assert_equal_attention(kvs, live[-8:], config)  # a refine
+
+
+def test_frozen_scores_follow_the_segments_positions() -> None:
+    segments = mixed_segments()
+    kv = GatherKV(CONFIG, 45, segments, torch.float32, torch.device("cpu"))
+    rows = random_rows(torch.tensor([40]), 3)
+    got = kv.frozen_scores(1, rows)
+    assert got.shape == (CONFIG.heads, 1, 5 + 6 + 6)
+    key = segments[0].page.keys[1][:, 3]  # stands at position 1
+    turned = rotate(key[None], *angles(torch.tensor([1]), CONFIG.head_dim, CONFIG.rope_theta))
+    wanted = (rows.rotated_q[0, 2] * turned[0, 1]).sum() / CONFIG.head_dim**0.5
+    torch.testing.assert_close(got[2, 0, 1], wanted)
+
+
+@pytest.mark.parametrize("backend", [GatherKV, SegmentBackend()])
+def test_promoted_columns_are_no_longer_scored(backend: Backend) -> None:
+    kv = backend(CONFIG, 45, mixed_segments(), torch.float32, torch.device("cpu"))
+    rows = random_rows(torch.tensor([40]), 3)
+    before = kv.frozen_scores(0, rows)
+    after = kv.promote(torch.tensor([0, 9, 25])).frozen_scores(0, rows)
+    kept = [i for i in range(17) if i not in (0, 5, 16)]  # columns: 0 1 3 4 5, 9..14, 20..25
+    torch.testing.assert_close(after, before[..., kept])
+
+
+def test_one_resident_copy_serves_all_requests_and_goes_with_its_page() -> None:
+    backend, page = SegmentBackend(), random_page(6, 10)
+    arguments = CONFIG, torch.float32, torch.device("cpu")
+    first = backend.resident(page, *arguments)
+    kv = backend(CONFIG, 30, [whole(page, 3), whole(page, 12)], torch.float32, torch.device("cpu"))
+    assert [resident for _, resident in kv.segments] == [first, first]
+    assert kv.keys.shape[2] == 30 - 12  # private slots for the live positions only
+    assert len(backend._resident) == 1
+    del page, kv
+    gc.collect()
+    assert len(backend._resident) == 0
+
+
+def test_requests_of_a_batch_do_not_mix() -> None:
+    kvs = [GatherKV(CONFIG, n, (), torch.float32, torch.device("cpu")) for n in (4, 7)]
+    rows = [random_rows(torch.arange(n), n) for n in (4, 7)]
+    joined = LayerRows(*(torch.cat(pair) for pair in zip(*(vars(r).values() for r in rows), strict=True)))
+    mixed = RaggedKV(kvs).attend(0, joined, (0, 4, 11))
+    for own, got in zip(rows, (mixed[:4], mixed[4:]), strict=True):
+        alone = plain_attention(*(t.transpose(0, 1) for t in (own.rotated_q, own.rotated_k, own.v)))
+        torch.testing.assert_close(got.transpose(0, 1), alone, atol=1e-5, rtol=0)

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+import torch
+from torch import Tensor
+
+from ragcache.decoding.canvas import Canvas
+from ragcache.decoding.step import Work, run
+from ragcache.errors import ConfigError
+from ragcache.reuse.criteria import ReuseContext
+from ragcache.reuse.policy import Anchors, Direct, Full, Plan, ReusePolicy, make_plan, parse_policy
+from reference.fast_path import Fast
+from reference.tiny import random_ids, tiny_model
+
+PARTS = [
+    (False, random_ids(3, 1)),
+    (True, random_ids(6, 2)),
+    (False, random_ids(2, 3)),
+    (True, random_ids(4, 4)),
+]
+
+
+@dataclass(frozen=True)
+class Constant:
+    """Scores every affix token the same, and notes what it was shown."""
+
+    shown: list[ReuseContext]
+    name: str = "constant"
+
+    def score(self, context: ReuseContext) -> Work[Tensor]:
+        self.shown.append(context)
+        return torch.ones(len(context.frozen))
+        yield  # a generator that asks for no forward
+
+
+def plan_of(policy: ReusePolicy) -> Plan:
+    fast = Fast(tiny_model())
+    canvas = Canvas([i for _, ids in PARTS for i in ids], 4, 4, fast.model.config.mask_id)
+    return run(fast.model, make_plan(fast.model, canvas, fast.segments(PARTS), policy, fast.backend))
+
+
+@pytest.mark.parametrize(
+    ("budget", "tokens", "anchors"),
+    [
+        (0.1, 30, 3),
+        (0.07, 100, 7),
+        (0.2, 48, 10),
+        (0.2, 1, 1),
+        (1e-6, 500, 1),
+        (0.0, 9, 0),
+        (1.0, 9, 9),
+        (0.3, 0, 0),
+    ],
+)
+def test_anchors_are_rounded_up_but_not_by_float_dust(budget: float, tokens: int, anchors: int) -> None:
+    assert ReusePolicy(budget).anchors(tokens) == anchors
+
+
+@pytest.mark.parametrize("budget", [-0.01, 1.01, float("nan")])
+def test_budget_outside_its_range(budget: float) -> None:
+    with pytest.raises(ConfigError, match=r"outside 0\.\.1"):
+        ReusePolicy(budget)
+
+
+@pytest.mark.parametrize("policy", [Full, Direct, Anchors(), Anchors(0.35)])
+def test_names_parse_back(policy: ReusePolicy) -> None:
+    assert parse_policy(policy.name) == policy
+
+
+def test_names() -> None:
+    assert [p.name for p in (Full, Direct, Anchors(0.25))] == ["full", "direct", "acache@0.25"]
+    assert parse_policy("acache") == Anchors()
+    assert [p.reuses for p in (Full, Direct, Anchors(0.25))] == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("half", "unknown policy 'half'; known: full, direct, acache@BUDGET"),
+        ("acache@much", "policy 'acache@much'"),
+        ("acache@1.5", r"outside 0\.\.1"),
+        ("acache@nan", r"outside 0\.\.1"),
+        ("", "unknown policy ''"),
+    ],
+)
+def test_policies_that_cannot_be_parsed(text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        parse_policy(text)
+
+
+def test_direct_keeps_all_affix_tokens_frozen() -> None:
+    plan = plan_of(Direct)
+    assert plan.anchors.tolist() == []
+    assert plan.live.tolist() == [0, 1, 2, 9, 10, 15, 16, 17, 18]
+
+
+def test_full_recomputes_everything() -> None:
+    plan = plan_of(Full)
+    assert plan.anchors.tolist() == [*range(3, 9), *range(11, 15)]
+    assert plan.live.tolist() == list(range(19))
+
+
+def test_equal_scores_go_to_the_lower_position_and_the_criterion_sees_the_request() -> None:
+    criterion = Constant([])
+    plan = plan_of(ReusePolicy(0.7, criterion))
+    assert plan.anchors.tolist() == [*range(3, 9), 11]
+    assert plan.live.tolist() == [*range(12), *range(15, 19)]
+    (context,) = criterion.shown
+    assert context.frozen.tolist() == [*range(3, 9), *range(11, 15)]
+    assert context.live.tolist() == [0, 1, 2, 9, 10, 15, 16, 17, 18]
+    assert context.masked.tolist() == [15, 16, 17, 18]
+    assert ReusePolicy(0.7, criterion).name == "constant@0.7"
+
+
+@pytest.mark.parametrize("budget", [0.0, 0.99, 1.0])
+def test_no_scores_are_asked_for_when_they_cannot_matter(budget: float) -> None:
+    criterion = Constant([])
+    plan_of(ReusePolicy(budget, criterion))
+    assert criterion.shown == []
