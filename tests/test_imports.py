@@ -84,7 +84,7 @@ def imports_of(path: Path) -> list[Import]:
 
 def layer(module: str) -> str | None:
     """The layer a module of the library belongs to; None for the package itself and for others."""
-    parts = module.split(".")
+    parts = module.replace("ragcache.__main__", "ragcache.cli").split(".")
     return parts[1] if parts[0] == "ragcache" and len(parts) > 1 and parts[1] in RANK else None
 
 

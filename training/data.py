@@ -110,7 +110,7 @@ class SequenceMaker:
     def sequence(self, stage: Stage) -> Sequence | None:
         """One conversation, or None when it does not fit the stage's length."""
         split = Split(names="train", templates="train")
-        asked = 1 if self.rng.random() < 0.2 else stage.questions
+        asked = 1 if self.rng.random() < 0.1 else stage.questions
         made = story(self.rng, split, docs=stage.docs, facts=stage.facts, questions=asked, kinds=stage.kinds)
         ids = [self.bos]
         if self.rng.random() < stage.system_share:
@@ -131,9 +131,9 @@ class SequenceMaker:
 
     def _answer_mask(self, canvas: int) -> list[bool]:
         kind = self.rng.random()
-        if kind < 0.45:
+        if kind < 0.65:
             return [True] * canvas
-        if kind < 0.7:
+        if kind < 0.82:
             kept = self.rng.randrange(canvas)
             return [index >= kept for index in range(canvas)]
         rate = self.rng.uniform(0.2, 1.0)

@@ -37,11 +37,14 @@ STAGES = (
     Stage(64, 160, (1, 1), (1, 1), questions=1, kinds=COPY, system_share=0.0, canvases=(8,), plain=True),
     Stage(128, 84, (1, 1), (1, 2), questions=2, kinds=COPY, system_share=0.2, canvases=(8,)),
     Stage(224, 48, docs=(1, 2), facts=(1, 3), questions=4, kinds=SPANS),
-    Stage(384, 28, docs=(2, 4), facts=(2, 3), questions=6, kinds=ALL),
-    Stage(640, 16, docs=(2, 6), facts=(2, 5), questions=7, kinds=ALL),
+    Stage(384, 28, docs=(2, 4), facts=(2, 3), questions=12, kinds=ALL),
+    Stage(560, 19, docs=(2, 6), facts=(2, 5), questions=14, kinds=ALL),
+    Stage(736, 14, docs=(2, 5), facts=(4, 9), questions=14, kinds=ALL),
 )
-ADVANCE_AT = 0.6
-FLAT_SHARE = 0.6
+ADVANCE_AT = 0.5
+FLAT_SHARE = 0.75
+# How many stages back each of ten steps in turn goes: earlier stages are replayed, else they are forgotten.
+REPLAY = (1, 0, 0, 2, 0, 0, 1, 0, 0, 0)
 
 
 def nano_config(vocab_size: int, eos_id: int, mask_id: int) -> ModelConfig:
@@ -173,8 +176,7 @@ class Trainer:
         progress, started, last_save = self.progress, time.perf_counter(), time.perf_counter()
         while progress.seconds < self.minutes * 60:
             top = progress.stage
-            replay = top > 0 and progress.step % 5 == 0
-            stage = max(0, top - 1 - (progress.step // 5) % 2) if replay else top
+            stage = max(0, top - REPLAY[progress.step % len(REPLAY)])
             loss, exact = self.step(stage)
             now = time.perf_counter()
             progress.seconds += now - started

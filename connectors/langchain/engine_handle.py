@@ -60,12 +60,14 @@ class EngineHandle:
         with self._lock:
             if self._closed:
                 raise EngineClosedError("this engine handle is closed; make a new one")
-            engine = self._engine = self._engine or self._load()
+            engine = self._engine or self._load()
+            self._engine = engine
             return engine
 
     async def aget(self) -> Engine:
         """As `get`; the event loop goes on while the model is loaded."""
-        return self._engine or await asyncio.to_thread(self.get)
+        engine = self._engine
+        return engine if engine is not None else await asyncio.to_thread(self.get)
 
     @property
     def policy(self) -> ReusePolicy:

@@ -16,6 +16,7 @@ from langchain_core.language_models import BaseLLM, LanguageModelInput
 from langchain_core.outputs import Generation, GenerationChunk, LLMResult
 from langchain_core.prompt_values import PromptValue
 from langchain_core.runnables import RunnableConfig
+from pydantic import ConfigDict
 
 from ragcache.connectors.langchain.calls import pieces, pieces_async, submitted
 from ragcache.connectors.langchain.messages import MarkedPrompt, keep_roles, mark
@@ -34,6 +35,8 @@ class RagCacheLLM(EngineSettings, BaseLLM):
     come from many threads and from asyncio: the engine batches what is waiting. They take the options
     `CALL_OPTIONS` and `stop`, raise the engine's typed errors, and refuse anything else.
     """
+
+    model_config = ConfigDict(extra="forbid")  # anew: BaseLLM's own would win
 
     @property
     def _llm_type(self) -> str:

@@ -60,7 +60,7 @@ def show(answer: Answer, watch: Stopwatch) -> None:
         f"prompt: {reuse.prompt_tokens} tokens, {reuse.reused} reused, {reuse.recomputed} recomputed, "
         f"{reuse.fresh} fresh"
     )
-    out.print(_worth(completion))
+    out.print(worth(completion))
     out.print(f"total: {watch.total_s():.1f} s, of which {watch.laps['imports']:.1f} s to start")
 
 
@@ -74,7 +74,7 @@ def _table(completion: Completion) -> Table:
     return table
 
 
-def _worth(completion: Completion) -> str:
+def worth(completion: Completion) -> str:
     """Probe and refreshes against as many full forwards, and no better than it is."""
     times, built = completion.timings, completion.reuse.status_counts()["built"]
     cached_s, full_s = times.probe_s + times.refresh_s, times.full_s * completion.refreshes
@@ -84,7 +84,7 @@ def _worth(completion: Completion) -> str:
         verdict = f"{ratio:.1f} times as fast" if ratio >= 1.05 else "reuse was not faster here"
         line += f" against {_ms(full_s)} for a full recompute: {verdict}"
     if built:
-        line += f"; building {built} affixes took {_ms(times.encode_s)}, once"
+        line += f"; building {built} affix{'es' * (built > 1)} took {_ms(times.encode_s)}, once"
     return line
 
 

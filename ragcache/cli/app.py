@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
@@ -63,4 +65,7 @@ def root(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line `arguments` (those of the process when None) and exit."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a terminal that lacks a character must not stop an answer
+            stream.reconfigure(errors="backslashreplace")
     app(None if arguments is None else list(arguments))

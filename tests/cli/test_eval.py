@@ -1,0 +1,91 @@
+"""`ragcache eval`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .conftest import TEXTS, Run
+
+pytestmark = pytest.mark.usefixtures("words")
+LINE = {"question": "What colour is the kettle?", "docs": [TEXTS["kettle.md"]], "answer": "blue"}
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.jsonl"
+    path.write_text("\n".join(json.dumps(LINE) for _ in range(3)))
+    return path
+
+
+def test_own_data_gives_one_row_a_policy(run: Run, data: Path, model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "rows.json"
+    found = run("eval", "--data", data, "--model", model, "--n", 2, "--json", "--out", out).json
+    assert json.loads(out.read_text()) == found
+    assert [row["policy"] for row in found["rows"]] == ["full", "direct", "acache@0.2"]
+    assert all((row["dataset"], row["n"]) == ("mine", 2) for row in found["rows"])
+    assert {"em", "f1", "agreement", "reused"} <= set(found["rows"][0])
+    full, direct, anchors = found["rows"]
+    assert full["agreement"] == 1.0
+    assert full["reused"] == 0.0 < anchors["reused"] < direct["reused"]
+
+
+def test_people_see_a_table(run: Run, data: Path, model: Path) -> None:
+    result = run("eval", "--data", data, "--model", model, "--policy", "direct")
+    assert result.err == ""
+    header, row = result.out.splitlines()
+    assert header.split()[:3] == ["dataset", "policy", "n"]
+    assert row.split()[:3] == ["mine", "direct", "3"]
+    assert "-" in row.split()  # without full there is nothing to agree with
+
+
+def test_generated_data(run: Run) -> None:
+    options = ("--dataset", "single", "--n", 1, "--policy", "direct", "--json")
+    [row] = run("eval", *options).json["rows"]
+    assert (row["dataset"], row["n"], row["policy"]) == ("single", 1, "direct")
+
+
+def test_questions_about_a_folder(run: Run, docs: Path, model: Path, tmp_path: Path) -> None:
+    questions = tmp_path / "questions.jsonl"
+    questions.write_text(json.dumps({"question": LINE["question"], "answer": "blue"}))
+    options = ("--questions", questions, "--docs", docs, "--model", model, "--top-k", 1, "--policy", "direct")
+    [row] = run("eval", *options, "--json").json["rows"]
+    assert (row["dataset"], row["n"]) == ("docs", 1)
+    assert row["reused"] > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (("--dataset", "magic"), "Unknown dataset 'magic'"),
+        (("--policy", "full,magic"), "unknown policy 'magic'"),
+        (("--model", "no-such"), "unknown model"),
+        (("--data", "nowhere.jsonl"), "nowhere.jsonl: cannot be read"),
+        (("--data", "a", "--dataset", "single"), "exclude each other"),
+        (("--questions", "a"), "belong together"),
+        (("--docs", "a"), "belong together"),
+        (("--out", "no/such/rows.json"), "there is no folder"),
+    ],
+    ids=str,
+)
+def test_bad_options(run: Run, options: tuple[str, ...], part: str) -> None:
+    result = run("eval", "--n", 1, *options)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("error: ")
+    assert part in result.err
+
+
+def test_bad_lines_are_named(run: Run, data: Path) -> None:
+    data.write_text(json.dumps(LINE) + "\n" + json.dumps({**LINE, "docs": "text"}))
+    result = run("eval", "--data", data)
+    assert result.code == 2
+    assert "mine.jsonl, line 2: field 'docs'" in result.err
+
+
+def test_prompts_that_do_not_fit_are_named(run: Run, data: Path, model: Path) -> None:
+    data.write_text(json.dumps(LINE) + "\n" + json.dumps({**LINE, "docs": ["zebra " * 300]}))
+    result = run("eval", "--data", data, "--model", model)
+    assert (result.code, result.out) == (2, "")
+    assert "example 2: " in result.err
