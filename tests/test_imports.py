@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -78,6 +79,7 @@ def imports(tree: ast.AST, eager: bool = True) -> Iterator[Import]:
             yield from imports(node, eager and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
+@cache
 def imports_of(path: Path) -> list[Import]:
     return list(imports(ast.parse((ROOT / path).read_text(encoding="utf-8"))))
 

@@ -1,0 +1,58 @@
+"""The trainer's own pieces: initialisation, exact match, and a state that resumes where it stopped."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from ragcache.model.catalog import NANO
+from ragcache.model.checkpoint import load_model
+from ragcache.model.transformer import MaskPredictor
+from training.data import Batch, Stage
+from training.export import export
+from training.train import Trainer, initialise, nano_config, one_step_exact_match
+
+
+def batch(targets: list[int], answer: list[int]) -> Batch:
+    nothing = torch.empty(0)
+    return Batch(nothing, nothing, nothing, nothing, torch.tensor(targets), nothing, torch.tensor(answer))
+
+
+def test_exact_match_counts_whole_answers() -> None:
+    logits = torch.nn.functional.one_hot(torch.tensor([1, 2, 3, 0]), 4).float()
+    assert one_step_exact_match(logits, batch([1, 2, 3, 1], [0, 0, 1, 1])) == 0.5
+    assert one_step_exact_match(logits, batch([1, 2, 3, 1], [0, 0, 1, -1])) == 1.0
+    assert one_step_exact_match(logits, batch([1, 2, 3, 1], [-1, -1, -1, -1])) == 0.0
+
+
+def test_position_kernels_only_in_early_query_and_key_biases() -> None:
+    model = MaskPredictor(nano_config(300, 0, 1))
+    initialise(model, seed=1)
+    biases = {name: float(p.detach().std()) for name, p in model.named_parameters() if name.endswith(".bias")}
+    assert all(value > 1.0 for name, value in biases.items() if name[7] in "0123" and ".v." not in name)
+    assert all(value == 0.0 for name, value in biases.items() if name[7] in "4567" or ".v." in name)
+
+
+@pytest.mark.slow
+def test_resumes_and_exports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A saved state gives the same weights and optimiser moments back; the export loads as a checkpoint."""
+    monkeypatch.setattr(torch, "compile", lambda function, **_: function)
+    stage = Stage(96, 2, (1, 1), (1, 1), questions=1, kinds={"single": 1.0}, plain=True)
+    monkeypatch.setattr("training.train.STAGES", (stage,))
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copyfile(NANO / name, tmp_path / name)
+    first = Trainer(tmp_path, minutes=1, learning_rate=0.01, seed=1)
+    first.step(0)
+    first.progress.step = 7
+    first.save()
+    second = Trainer(tmp_path, minutes=1, learning_rate=0.01, seed=2)
+    assert second.progress.step == 7
+    ours, theirs = first.model.state_dict(), second.model.state_dict()
+    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+    for before, after in zip(first.optimisers, second.optimisers, strict=True):
+        assert before.state_dict()["state"].keys() == after.state_dict()["state"].keys()
+    export(tmp_path, tmp_path / "out")
+    assert load_model(tmp_path / "out").config.layers == 8
