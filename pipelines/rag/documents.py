@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from ragcache.errors import DocumentError
-from ragcache.prompt.parts import normalise
+from ragcache.text import normalise
 
 SUFFIXES = (".txt", ".md")
 

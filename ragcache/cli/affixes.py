@@ -12,13 +12,12 @@ from ragcache.cli.output import complain
 from ragcache.cli.stores import open_registry
 from ragcache.engine import Engine, load
 from ragcache.errors import RegistryError, UnknownAffixError
-from ragcache.prompt import normalise
 from ragcache.registry import PageRow, normalise_text
 
 
 def put_affix(name: str, text: str, *, model: str, device: str, store: Path | None) -> dict[str, Any]:
     """Build the page of `text`, then name it: whatever fails leaves no name behind."""
-    clean = normalise_text(normalise(text))
+    clean = normalise_text(text)
     with open_registry(store) as registry:
         with suppress(UnknownAffixError):
             registry.lookup(name)  # refuses an unusable name before the model is loaded

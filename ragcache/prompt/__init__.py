@@ -1,9 +1,10 @@
 """Prompts: ordered parts in, token ids with reusable spans out."""
 
 from ragcache.prompt.chat_tokenizer import ChatTokenizer, Encoding
-from ragcache.prompt.parts import Affix, Message, Part, Prompt, normalise
+from ragcache.prompt.parts import Affix, Message, Part, Prompt
 from ragcache.prompt.rendered import CharSpan, Rendered, SkippedMark
 from ragcache.prompt.tokenize import AffixSpan, SkippedSpan, TokenizedPrompt, tokenize
+from ragcache.text import normalise
 
 __all__ = [
     "Affix",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -105,16 +104,6 @@ class Prompt:
     def affixes(self) -> tuple[Affix, ...]:
         """The marked spans in reading order; a span that stands twice is listed twice."""
         return tuple(affix for message in self.messages for affix, _ in message.marks)
-
-
-def normalise(text: str) -> str:
-    r"""Text as it should be kept: `\n` line ends, NFC, no blanks at the end of a line.
-
-    For ingest only: the registry's text and the prompt's text must be made equal before they are
-    compared, and nothing is changed afterwards.
-    """
-    lines = unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n")
-    return re.sub(r"[ \t]+$", "", lines, flags=re.MULTILINE)
 
 
 def _text(part: Part) -> str:

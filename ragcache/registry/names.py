@@ -15,9 +15,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ragcache.errors import InputError, StoreDamagedError, UnknownAffixError
-from ragcache.registry.payload import stamp_of
+from ragcache.registry.payload import Stamp, stamp_of
 from ragcache.registry.records import AffixRecord
 from ragcache.registry.store import Store, sync_folder
+from ragcache.text import normalise
 
 NAME_LIMIT = 1000
 _CLOSE_NAMES = 3
@@ -25,11 +26,10 @@ _log = logging.getLogger(__name__)
 
 
 def normalise_text(text: str) -> str:
-    """CRLF to LF, Unicode NFC, no blanks at line ends. Raises `InputError` for nothing but blanks."""
+    """`ragcache.text.normalise`d text. Raises `InputError` for nothing but blanks."""
     if not isinstance(text, str):
         raise InputError(f"an affix text must be str, not {type(text).__name__}.")
-    lines = unicodedata.normalize("NFC", text.replace("\r\n", "\n")).split("\n")
-    normal = "\n".join(line.rstrip(" \t") for line in lines)
+    normal = normalise(text)
     if not normal.strip():
         raise InputError("the affix text is empty; give at least one character that is not a blank.")
     return _encodable(normal, "the affix text")
@@ -51,6 +51,7 @@ class NameTable:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._listed: dict[Path, tuple[Stamp, AffixRecord | None]] = {}
 
     def register(self, name: str, text: str, namespace: str) -> AffixRecord:
         """Point `name` at `text`; the same text again changes nothing.
@@ -87,9 +88,20 @@ class NameTable:
     def names(self, namespace: str) -> tuple[AffixRecord, ...]:
         """All records of a namespace, sorted by name."""
         namespace = check_name(namespace, "namespace")
-        records = (self._read(path) for path in self._store.names.glob("*.json"))
+        records = (self._read_once(path) for path in self._store.names.glob("*.json"))
         mine = (record for record in records if record is not None and record.namespace == namespace)
         return tuple(sorted(mine, key=lambda record: record.name))
+
+    def _read_once(self, path: Path) -> AffixRecord | None:
+        """`_read`, but a file that did not change since the last listing is not read again."""
+        try:
+            stamp = stamp_of(path)
+        except (OSError, StoreDamagedError):
+            return self._read(path)
+        known = self._listed.get(path)
+        if known is None or known[0] != stamp:
+            known = self._listed[path] = (stamp, self._read(path))
+        return known[1]
 
     def remove(self, name: str, namespace: str) -> AffixRecord:
         """Forget `name`. Raises as `lookup` and `register` do."""

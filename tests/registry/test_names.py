@@ -121,3 +121,15 @@ def test_damaged_name_is_unknown_and_set_aside(registry: Registry, path: Path, d
         registry.lookup("a")
     assert len(list((path / "quarantine").iterdir())) == 1
     assert registry.register("a", "some text").text == "some text"
+
+
+def test_a_listing_sees_changes_of_others(tmp_path: Path) -> None:
+    """Listings remember unchanged files; another opening's change must still show."""
+    with Registry(tmp_path / "store") as ours, Registry(tmp_path / "store") as theirs:
+        theirs.register("a", "first text")
+        assert [record.text for record in ours.names()] == ["first text"]
+        theirs.register("a", "second text, longer")
+        theirs.register("b", "third text")
+        assert [record.text for record in ours.names()] == ["second text, longer", "third text"]
+        theirs.remove("a")
+        assert [record.name for record in ours.names()] == ["b"]
