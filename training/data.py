@@ -77,7 +77,7 @@ class SequenceMaker:
     def __init__(self, tokenizer: Tokenizer, seed: int) -> None:
         self.tokenizer = tokenizer
         self.rng = random.Random(seed)
-        ids = {name: tokenizer.token_to_id(name) for name in tokenizer.get_vocab() if name.startswith("<|")}
+        ids = tokenizer.get_vocab()
         self.eos, self.mask = ids["<|endoftext|>"], ids["<|mdm_mask|>"]
         self.bos, self.eot = ids["<|startoftext|>"], ids["<|eot_id|>"]
         self.start_header, self.end_header = ids["<|start_header_id|>"], ids["<|end_header_id|>"]
@@ -142,7 +142,7 @@ class SequenceMaker:
     def batches(self, stage: Stage) -> Iterator[Batch]:
         """Endless batches of fixed shape."""
         while True:
-            sequences = []
+            sequences: list[Sequence] = []
             while len(sequences) < stage.rows:
                 made = self.sequence(stage)
                 if made is not None:

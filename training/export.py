@@ -11,7 +11,7 @@ import typer
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
 
-from ragcache.model.checkpoint import save_model
+from ragcache.model.checkpoint import SINGLE, save_model
 from ragcache.model.transformer import MaskPredictor
 from training.train import nano_config
 
@@ -26,6 +26,7 @@ def export(state: Path, out: Path) -> None:
         for name, parameter in model.named_parameters():
             parameter.copy_(tensors[f"model.{name}"])
     save_model(model, out, dtype=torch.bfloat16)
+    (out / SINGLE).chmod(0o644)  # safetensors writes 0600, which a package must not carry
     for name in ("tokenizer.json", "tokenizer_config.json"):
         shutil.copyfile(state / name, out / name)
     print(json.loads((state / "progress.json").read_text(encoding="utf-8")))

@@ -137,7 +137,8 @@ class Trainer:
 
     def _hidden(self, token_ids: Tensor, positions: Tensor, bias: Tensor) -> Tensor:
         rows = Rows(token_ids.flatten(), positions.flatten(), (0, token_ids.numel()))
-        return self.model(rows, DenseAttention(bias))
+        hidden: Tensor = self.model(rows, DenseAttention(bias))
+        return hidden
 
     def _next(self, stage: int) -> Batch:
         if stage not in self.loaders:
@@ -164,7 +165,7 @@ class Trainer:
             logits = self.model.logits(hidden[batch.picked]).float()
         losses = F.cross_entropy(logits, batch.targets, reduction="none")
         loss = (losses * batch.weights).sum() / batch.weights.sum()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         for optimiser in self.optimisers:
             optimiser.step()
