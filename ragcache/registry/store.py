@@ -42,6 +42,7 @@ QUARANTINE_KEEP = 8
 LOCK_TIMEOUT_S = 120.0
 _FOLDERS = ("index", "pages", "names", "building", "quarantine")
 _FILES = ("version.json", "secret", "lock")
+_GUESTS = ("vectors",)  # embeddings that `ragcache ask` keeps beside the pages
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
 
@@ -153,7 +154,7 @@ class Store:
     def _complete(self) -> None:
         found = {entry.name for entry in self.path.iterdir()}
         if "version.json" not in found:
-            foreign = found - {*_FOLDERS, *_FILES, *(f"{name}.tmp" for name in _FILES)}
+            foreign = found - {*_FOLDERS, *_FILES, *_GUESTS, *(f"{name}.tmp" for name in _FILES)}
             if foreign:
                 raise StoreUnavailableError(
                     f"{self.path} holds other files ({sorted(foreign)[0]}); choose an empty folder."

@@ -155,3 +155,12 @@ def test_read_only_store_serves_and_refuses_changes(
             with pytest.raises(StoreReadOnlyError):
                 change()
     assert {entry: entry.stat().st_mtime_ns for entry in path.rglob("*")} == before
+
+
+def test_a_lost_version_file_heals_beside_the_vectors_of_ask(tmp_path: Path) -> None:
+    with Registry(tmp_path / "store"):
+        pass
+    (tmp_path / "store" / "vectors").mkdir()
+    (tmp_path / "store" / "version.json").unlink()
+    with Registry(tmp_path / "store") as registry:
+        assert registry.stats().entries == 0
