@@ -13,6 +13,14 @@ STATE = phrases("""
     the {n} given for {o} {is} {v}
     the list shows {v} as the {n} of {o}
     as the {n} of {o}, the register gives {v}
+    concerning {o}, the {n} {is} {v}
+    {p} {n}, we are told, {is} {v}
+    to whoever asks, the {n} of {o} {is} given as {v}
+    the entry under {n} for {o} is {v}
+    {v} {is} given as {p} {n}
+    {v} {is} what the file names as {p} {n}
+    {s} has {v} as {n}
+    {v} {is} named as the {n} of {o}
     ~the file on {o} names {v} as the {n}
     ~under {n}, the entry for {o} says {v}
     ~where {o} is concerned, the {n} {is} {v}
@@ -27,6 +35,13 @@ ASK = phrases("""
     I would like to know the {n} of {o}.
     Please find {p} {n}.
     {wh} {is} given as the {n} of {o}?
+    State the {n} of {o}.
+    I am asking for {p} {n}.
+    Could you give me the {n} of {o}?
+    Look up {p} {n}.
+    Find the {n} of {o}.
+    {wh} do we have as the {n} of {o}?
+    Can you tell me {p} {n}?
     ~Could you look up the {n} of {o}?
     ~Please state {p} {n}.
     ~I am looking for the {n} of {o}.""")
@@ -39,6 +54,10 @@ CHANGE = phrases("""
     since {y}, {p} {n} has been {v}. Before that, it was {v0}
     {p} {n} is {v}, no longer {v0}
     {p} {n} was {v0}. This changed in {y}: it is {v} now
+    {v0} was replaced by {v} as {p} {n} in {y}
+    once, the {n} of {o} was {v0}, but in {y} it became {v}
+    {p} {n} is {v} and has been since {y}; before that, it was {v0}
+    {p} {n} started as {v0} and became {v} in {y}
     ~{v} replaced {v0} as the {n} of {o} in {y}
     ~{p} {n} used to be {v0}, but from {y} on it was {v}
     ~what was once {v0} became {v} in {y}: the {n} of {o}""")
@@ -49,34 +68,46 @@ CHANGE_BY_KIND = {
         {s} first lived in {v0} and later moved to {v}
         before moving to {v} in {y}, {s} lived in {v0}
         {s} left {v0} for {v} in {y}
-        ~{s} gave up a flat in {v0} and settled in {v} in {y}
+        {s} lived in {v0} for years and settled down in {v} in {y}
+    {s} once had a flat in {v0}, gave it up in {y} and now lives in {v}
+    {p} home was {v0}, but since {y} it has been {v}
+    in {y}, {s} left {v0} to live in {v}
+    ~{s} gave up a flat in {v0} and settled in {v} in {y}
         ~{v} has been home to {o} since {y}, after years in {v0}"""),
     "price": phrases("""
         {s} used to cost {v0} and now costs {v}
         the price of {o} went from {v0} to {v} in {y}
         until {y}, {s} cost {v0}. It costs {v} today
-        ~in {y}, {s}, once {v0}, was put on sale for {v}"""),
+        put on sale at {v0}, {s} has cost {v} since {y}
+    {s} was once sold for {v0}, but now costs {v}
+    ~in {y}, {s}, once {v0}, was put on sale for {v}"""),
     "person": phrases("""
         {v0} handed the role of {n} of {o} to {v} in {y}
         in {y}, {v} took over from {v0} as {n} of {o}
         {v} followed {v0} as {n} of {o}
-        ~when {v0} left in {y}, {v} became {n} of {o}"""),
+        {v} became {n} of {o} in {y} in place of {v0}
+    {v0} left the role of {n} of {o} to {v} in {y}
+    ~when {v0} left in {y}, {v} became {n} of {o}"""),
 }
 OLD = phrases("""
     in {y0}, the {n} of {o} was {v0}
     in {y0}, {p} {n} was still {v0}
     a note from {y0} gives {v0} as the {n} of {o}
+    looking back, the {n} of {o} was {v0} in {y0}
     ~back in {y0}, {v0} was the {n} of {o}""")
 NEW = phrases("""
     in {y}, the {n} of {o} changed to {v}
     since {y}, {p} {n} has been {v}
     from {y} on, the {n} of {o} was {v}
+    it was in {y} that {v} became the {n} of {o}
     ~{p} {n} became {v} in {y}""")
 ASK_NOW = phrases("""
     {wh} is the current {n} of {o}?
     {wh} is {p} {n} now?
     {wh} is {p} latest {n}?
     {wh} is the new {n} of {o}?
+    {wh} is {p} {n} as of today?
+    {wh} is the {n} of {o} at present?
     ~{wh} is the {n} of {o} today?
     ~{wh} is {p} {n} these days?""")
 ASK_OLD = phrases("""
@@ -84,12 +115,18 @@ ASK_OLD = phrases("""
     {wh} was {p} earlier {n}?
     {wh} was {p} previous {n}?
     {wh} was the former {n} of {o}?
+    {wh} was {p} old {n}, before the change?
+    {wh} was {p} {n} before that?
     ~{wh} was the old {n} of {o}?
     ~{wh} was the {n} of {o} at first?""")
 IS_TRUE = phrases("""
     Is it true that {statement}?
     Do the documents say that {statement}?
     Is it correct that {statement}?
+    Can you confirm that {statement}?
+    Do you agree that {statement}?
+    Is it said anywhere that {statement}?
+    Would it be right to say that {statement}?
     ~Can it be said that {statement}?
     ~Would you agree that {statement}?""")
 IS_VALUE = phrases("""
@@ -97,6 +134,8 @@ IS_VALUE = phrases("""
     {Is} {p} {n} {v}?
     {Is} the {n} of {o} {v}?
     Do the documents give {v} as the {n} of {o}?
+    {Is} {p} {n} named as {v}?
+    {Is} {p} {n} listed as {v}?
     ~{Is} {v} listed as the {n} of {o}?
     ~{Is} {v} named as {p} {n}?""")
 SOURCES = lines("""
@@ -125,6 +164,8 @@ SAYS = phrases("""
     the {source} says that
     the {source} tells us that
     it is known from the {source} that
+    if you look at the {source},
+    the {source} is right in saying that
     ~if the {source} is right,
     ~a look at the {source} shows that""")
 NOW = phrases("""
@@ -135,6 +176,9 @@ NOW = phrases("""
     for now,
     currently,
     as things stand,
+    at this time,
+    as I write this,
+    as of today,
     ~today,
     ~at the time of writing,""")
 JOIN = phrases("""
@@ -142,6 +186,8 @@ JOIN = phrases("""
     ; also,
     , while
     , and in addition
+    ; moreover,
+    ; in addition,
     ~; what is more,""")
 TITLES = phrases("""
     {name}
@@ -152,6 +198,8 @@ TITLES = phrases("""
     {name} ({kind})
     Notes on {name}
     Profile: {name}
+    The facts: {name}
+    Entry: {name}
     ~Fact sheet: {name}
     ~=== {name} ===""")
 LABELS = {

@@ -1,4 +1,4 @@
-"""Attributes of incidents."""
+"""Attributes of incidents: when, where, why and who."""
 
 from __future__ import annotations
 
@@ -10,12 +10,25 @@ ATTRIBUTES = (
         {s} took place {in} {v}
         {in} {v}, {s} occurred
         {s} began {in} {v}
+        the date of {o} is given as {v}
+        {s} came about {in} {v}
+        {s} was logged {in} {v}
+        {s} started {in} {v}
+        the day of {o} was {v}
+        {s} has the date {v}
+        the trouble with {o} came {in} {v}
         ~{s} dates from {v}
         ~it was {in} {v} that {s} occurred""", """
         When did {s} happen?
         When did {s} take place?
         On what date did {s} occur?
         When did {s} begin?
+        When did {s} occur?
+        When did {s} start?
+        On which date did {s} happen?
+        What is the date of {o}?
+        How is {o} dated?
+        When did {s} come about?
         ~What date does {s} have?
         ~On which date did {s} come about?""", wh="What", more="""
         Which happened later, {a} or {b}?""", less="""
@@ -27,12 +40,24 @@ ATTRIBUTES = (
         {v} led to {o}
         {s} goes back to {v}
         {v} was behind {o}
+        as a result of {v}, {s} happened
+        {s} was triggered by {v}
+        the cause of {o} was {v}
+        the reason for {o} was {v}
+        {s} happened because of {v}
+        {s} resulted from {v}
         ~{s} was the result of {v}
         ~{v} triggered {o}""", """
         What caused {o}?
         Why did {s} happen?
         What led to {o}?
         What was behind {o}?
+        What was the cause of {o}?
+        By what was {s} triggered?
+        What was the reason for {o}?
+        From what did {s} result?
+        What brought about {o}?
+        By what was {s} caused?
         ~What triggered {o}?
         ~Of what was {s} the result?"""),
     attribute("duration", "duration; length; total time", "duration", """
@@ -40,12 +65,25 @@ ATTRIBUTES = (
         {s} went on for {v}
         it took {v} to end {o}
         {s} was over after {v}
+        {s} had passed after {v}
+        the trouble with {o} dragged on, in all for {v}
+        {s} took {v}
+        for {v}, {s} kept people busy
+        {s} had a length of {v}
+        from start to end, {s} took {v}
+        much time passed in {o}: {v}
         ~{s} dragged on for {v}
         ~{v} passed before {s} was over""", """
         How long did {s} last?
         For how long did {s} go on?
         How long did it take to end {o}?
         After how long was {s} over?
+        How much time did {s} take?
+        How long was {o}?
+        After how much time was {s} over?
+        How long did {s} take from start to end?
+        What was the length of {o}?
+        How long did the trouble with {o} drag on?
         ~How much time passed before {s} was over?
         ~For how long did {s} drag on?""", more="""
         Which lasted longer, {a} or {b}?""", less="""
@@ -56,17 +94,34 @@ ATTRIBUTES = (
         {s} took place at {v}
         the scene of {o} was {v}
         {v} was hit by {o}
+        {s} struck people who work at {v}
+        the place that suffered under {o} was {v}
+        {s} hit {v}
+        people at {v} suffered during {o}
+        the site of {o} was {v}
+        {s} occurred at {v}
+        the trouble with {o} began at {v}
         ~{s} struck at {v}
         ~{v} suffered from {o}""", """
         Where did {s} happen?
         Where did {s} take place?
         At which site did {s} occur?
         Which place was hit by {o}?
+        Which site did {s} strike?
+        Which site was struck by {o}?
+        At which place did people suffer from {o}?
+        Where did {s} occur?
+        What was the scene of {o}?
+        Which place did {s} hit?
+        In which place did {s} happen?
         ~Where did {s} strike?
         ~Which site suffered from {o}?""", wh="Which", link="""
         the place where {s} happened
         the site of {o}
         the location of {o}
+        the site where {s} took place
+        the place that {s} hit
+        the scene of {o}
         ~the place that was hit by {o}"""),
     attribute("fixer", "fixer; repairer", "person", """
         {s} was fixed by {v}
@@ -74,98 +129,63 @@ ATTRIBUTES = (
         {v} solved {o}
         {s} was solved by {v}
         {s} ended when {v} found the fault
+        the end of {o} came thanks to {v}, who fixed it
+        the one who solved {o} is {v}
+        {v} resolved the trouble with {o}
+        {v} put everything right after {o}
+        {v} repaired the fault behind {o}
+        {s} was ended by {v}
+        the repair in {o} was done by {v}
         ~{v} put an end to {o}
         ~{s} was resolved by {v}""", """
         Who fixed {o}?
         By whom was {s} fixed?
         Who solved {o}?
         Who found the fault in {o}?
+        By whom was {s} resolved?
+        Who repaired the fault behind {o}?
+        By whom was {s} solved?
+        Who put everything right after {o}?
+        Who ended {o}?
+        By whom was an end made of {o}?
         ~Who put an end to {o}?
         ~Who resolved {o}?""", wh="Who", link="""
         the person who fixed {o}
         the person who solved {o}
+        the one who fixed {o}
+        the person who resolved {o}
+        the person who put everything right after {o}
         ~the one who put an end to {o}"""),
     attribute("reporter", "reporter; witness", "person", """
         {s} was reported by {v}
         {v} reported {o}
         {v} noticed {o} first
         {s} was first seen by {v}
+        the alarm in {o} was raised by {v}
+        thanks to {v}, who saw it first, {o} was brought to light
+        word of {o} came through {v}
+        the one who reported {o} is {v}
+        the first report of {o} came from {v}
+        {v} saw {o} first
+        {s} was noticed by {v}
         ~{v} raised the alarm about {o}
         ~{s} came to light through {v}""", """
         Who reported {o}?
         By whom was {s} reported?
         Who noticed {o} first?
         Who first saw {o}?
+        Who was the first to report {o}?
+        By whom was the alarm raised in {o}?
+        By whom was {s} noticed?
+        Who brought {o} to light?
+        From whom did the first report of {o} come?
+        Through whom did word of {o} come?
         ~Who raised the alarm about {o}?
         ~Through whom did {s} come to light?""", wh="Who", link="""
         the person who reported {o}
         the person who noticed {o} first
+        the one who noticed {o} first
+        the person who raised the alarm in {o}
+        the person who first saw {o}
         ~the one who raised the alarm about {o}"""),
-    attribute("cost", "cost; total cost; damage", "amount", """
-        {s} cost {v}
-        the company lost {v} through {o}
-        the bill for {o} came to {v}
-        {s} caused damage of {v}
-        ~{s} set the company back {v}
-        ~{v} had to be paid because of {o}""", """
-        How much did {s} cost?
-        How much did the company lose through {o}?
-        What did {s} cost?
-        How high was the bill for {o}?
-        ~How much did {s} set the company back?
-        ~What had to be paid because of {o}?""", more="""
-        Which cost more, {a} or {b}?
-        Which was more expensive, {a} or {b}?""", less="""
-        Which cost less, {a} or {b}?
-        Which was cheaper, {a} or {b}?"""),
-    attribute("system", "affected system; system affected", "system", """
-        {s} affected {v}
-        {s} put {v} out of order
-        {v} stopped working because of {o}
-        during {o}, {v} was down
-        ~{s} brought {v} to a halt
-        ~{v} failed in {o}""", """
-        Which system was affected by {o}?
-        What did {s} affect?
-        What stopped working because of {o}?
-        What was down during {o}?
-        ~What was brought to a halt by {o}?
-        ~What failed in {o}?"""),
-    attribute("tool", "tool used; tool for the repair", "tool", """
-        {v} was used to fix {o}
-        {s} was repaired with {v}
-        the repair of {o} took {v}
-        ~{v} helped to end {o}
-        ~{s} was brought under control with {v}""", """
-        What was used to fix {o}?
-        With what was {s} repaired?
-        Which tool was used for {o}?
-        ~What helped to end {o}?
-        ~With what was {s} brought under control?"""),
-    attribute("injured", "number of people affected; number of affected people", "count", """
-        {s} affected {v} people
-        {v} people were affected by {o}
-        because of {o}, {v} people had to wait
-        {s} left {v} people without service
-        ~{v} people suffered from {o}
-        ~{s} was felt by {v} people""", """
-        How many people were affected by {o}?
-        How many people did {s} affect?
-        How many people were left without service by {o}?
-        How many people had to wait because of {o}?
-        ~How many people suffered from {o}?
-        ~By how many people was {s} felt?""", more="""
-        Which affected more people, {a} or {b}?""", less="""
-        Which affected fewer people, {a} or {b}?"""),
-    attribute("helpers", "helpers; people who helped", "people", """
-        {v} helped with {o}
-        {v} were called to {o}
-        {s} kept {v} busy
-        ~{v} lent a hand with {o}
-        ~the crew for {o} was {v}""", """
-        Who helped with {o}?
-        Who was called to {o}?
-        Name the people who helped with {o}.
-        ~Who lent a hand with {o}?
-        ~Who was on the crew for {o}?""", wh="Who", plural=True),
 )  # fmt: skip

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from ragcache.evaluation.generators import incident, person, place, policy, product, team
+from ragcache.evaluation.generators import (
+    incident,
+    incident_effects,
+    person,
+    person_life,
+    place,
+    place_visit,
+    policy,
+    policy_terms,
+    product,
+    product_trade,
+    team,
+    team_details,
+)
 from ragcache.evaluation.generators.schema import Attribute
 
 ATTRIBUTES: dict[str, tuple[Attribute, ...]] = {
-    "person": person.ATTRIBUTES,
-    "product": product.ATTRIBUTES,
-    "place": place.ATTRIBUTES,
-    "policy": policy.ATTRIBUTES,
-    "incident": incident.ATTRIBUTES,
-    "team": team.ATTRIBUTES,
+    "person": (*person.ATTRIBUTES, *person_life.ATTRIBUTES),
+    "product": (*product.ATTRIBUTES, *product_trade.ATTRIBUTES),
+    "place": (*place.ATTRIBUTES, *place_visit.ATTRIBUTES),
+    "policy": (*policy.ATTRIBUTES, *policy_terms.ATTRIBUTES),
+    "incident": (*incident.ATTRIBUTES, *incident_effects.ATTRIBUTES),
+    "team": (*team.ATTRIBUTES, *team_details.ATTRIBUTES),
 }
 KINDS = tuple(ATTRIBUTES)
 LINKS = tuple(

@@ -11,6 +11,7 @@ from ragcache.evaluation.generators import pools
 from ragcache.evaluation.generators.schema import HELD_OUT, TRAIN, Entity, Split
 
 _ONE_IN = 6
+_GOODS = ("the product", "the model", "the device")
 _SHE, _HE = ("she", "her", "her"), ("he", "him", "his")
 
 
@@ -106,13 +107,13 @@ def product(rng: Random, split: Split) -> Entity:
     shape = rng.random()
     if shape < 0.4:
         name = word(rng, split)
-        return Entity("product", name, rng.choice((name, f"the {name}")), name)
+        return Entity("product", name, rng.choice((name, f"the {name}")), rng.choice(_GOODS))
     if shape < 0.65:
         name = f"{noun(rng, split)} {rng.choice((rng.randrange(2, 10), rng.randrange(10, 100) * 10))}"
-        return Entity("product", name, f"the {name}", f"the {name}")
+        return Entity("product", name, f"the {name}", rng.choice((f"the {name}", *_GOODS)))
     if shape < 0.75:
         name = code(rng, split)
-        return Entity("product", name, f"the {name}", f"the {name}")
+        return Entity("product", name, f"the {name}", rng.choice((f"the {name}", *_GOODS)))
     name = f"{noun(rng, split)} {rng.choice(pools.PRODUCT_NOUNS)}"
     return Entity("product", name, f"the {name}", f"the {name.split()[-1].lower()}")
 
@@ -134,7 +135,8 @@ def policy(rng: Random, split: Split) -> Entity:
 def incident(rng: Random, split: Split) -> Entity:
     """Something that went wrong, known by its code."""
     name = code(rng, split)
-    return Entity("incident", name, f"{rng.choice(('incident', 'incident', 'case'))} {name}", name)
+    kind = rng.choice(("incident", "incident", "case"))
+    return Entity("incident", name, f"{kind} {name}", f"the {kind}")
 
 
 def team(rng: Random, split: Split) -> Entity:
@@ -147,7 +149,7 @@ def team(rng: Random, split: Split) -> Entity:
         name = f"Project {noun(rng, split)}"
         return Entity("team", name, name, "the project")
     name = company(rng, split)
-    return Entity("team", name, name, name)
+    return Entity("team", name, name, "the company")
 
 
 MAKERS: dict[str, Callable[[Random, Split], Entity]] = {

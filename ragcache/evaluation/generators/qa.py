@@ -164,7 +164,10 @@ class Asker:
         if self.rng.random() < 0.5:
             template = self.rng.choice(frames.IS_VALUE.of(self.templates))
             return QA(fill(template, forms, attribute, noun, value), "yes" if truth else "no", "yes_no")
-        said = fill(self.rng.choice(attribute.say.of(self.templates)), forms, attribute, noun, value)
+        told = attribute.say.of(self.templates)
+        # "dial 402 to reach Ada" cannot follow "is it true that".
+        plain = [t for t in told if t.startswith(("{s} ", "{p} ", "{v} ", "the "))]
+        said = fill(self.rng.choice(plain or told), forms, attribute, noun, value)
         question = self.rng.choice(frames.IS_TRUE.of(self.templates)).format(statement=said)
         return QA(question, "yes" if truth else "no", "yes_no")
 

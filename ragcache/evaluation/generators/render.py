@@ -63,7 +63,7 @@ def statement(rng: Random, fact: Fact, forms: Forms, templates: str, pronoun: bo
     own = fact.attribute.say.of(templates)
     pool = own if rng.random() < 0.62 else frames.STATE.of(templates)
     template = rng.choice(pool)
-    if pronoun and template.startswith("{s},"):
+    if pronoun and template.startswith(("{s},", "for {o},", "concerning {o},")):
         template = pool[0]
     if pronoun:
         template = _possessive(template)
@@ -181,10 +181,11 @@ class Writer:
         return " ".join(written)
 
     def _mention(self, entity: Entity, known: bool, alone: bool) -> tuple[Forms, bool]:
+        """A pronoun, a short form ("the lamp") where only one entity is told of, or the full name."""
         shape = self.rng.random()
-        if known and shape < 0.5:
+        if known and shape < 0.42:
             return entity.pronouns, True
-        if known and alone and shape < 0.65:
+        if known and alone and shape < 0.7:
             return named(entity.short), False
         return named(entity.ref), False
 

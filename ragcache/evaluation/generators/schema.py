@@ -41,7 +41,8 @@ class Story:
 
 @dataclass(frozen=True)
 class Entity:
-    """Something documents describe: `ref` is its name inside a sentence, `name` its name alone."""
+    """Something documents describe: `ref` is its name inside a sentence, `name` its name alone, `short` what
+    it is called once it is known (a first name, "the lamp")."""
 
     kind: str
     name: str
