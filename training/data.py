@@ -11,6 +11,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from ragcache.evaluation.generators import QA, Split, Story, story
+from training.substitute import Substituter
 
 SYSTEM_PROMPTS = (
     'Answer from the documents only, in as few words as possible. Say "not stated" if they do not tell.',
@@ -26,6 +27,7 @@ LAYOUTS = (
     "Documents:\n\n{docs}\n\nAnswer this question: {question}",
     "{first}\n\nQuestion: {question}\n\n{rest}",
 )
+SUBSTITUTED = 0.5
 LAYOUT_WEIGHTS = (8, 1, 1, 1, 1, 1)
 
 
@@ -77,6 +79,7 @@ class SequenceMaker:
     def __init__(self, tokenizer: Tokenizer, seed: int) -> None:
         self.tokenizer = tokenizer
         self.rng = random.Random(seed)
+        self.substituter = Substituter(tokenizer, self.rng)
         ids = tokenizer.get_vocab()
         self.eos, self.mask = ids["<|endoftext|>"], ids["<|mdm_mask|>"]
         self.bos, self.eot = ids["<|startoftext|>"], ids["<|eot_id|>"]
@@ -112,6 +115,8 @@ class SequenceMaker:
         split = Split(names="train", templates="train")
         asked = 1 if self.rng.random() < 0.1 else stage.questions
         made = story(self.rng, split, docs=stage.docs, facts=stage.facts, questions=asked, kinds=stage.kinds)
+        if self.rng.random() < SUBSTITUTED:
+            made = self.substituter.apply(made)
         ids = [self.bos]
         if self.rng.random() < stage.system_share:
             ids += self._turn("system", self.rng.choices(SYSTEM_PROMPTS, (5, 1, 1, 1))[0])

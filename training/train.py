@@ -42,7 +42,6 @@ STAGES = (
     Stage(736, 14, docs=(2, 5), facts=(4, 9), questions=14, kinds=ALL),
 )
 ADVANCE_AT = 0.5
-FLAT_SHARE = 0.75
 # How many stages back each of ten steps in turn goes: earlier stages are replayed, else they are forgotten.
 REPLAY = (1, 0, 0, 2, 0, 0, 1, 0, 0, 0)
 
@@ -111,8 +110,8 @@ def stream(tokenizer_file: Path, stage: Stage, seed: int) -> DataLoader[Batch]:
 class Trainer:
     """Model, optimisers and the curriculum."""
 
-    def __init__(self, out: Path, *, minutes: float, learning_rate: float, seed: int) -> None:
-        self.out, self.minutes, self.seed = out, minutes, seed
+    def __init__(self, out: Path, *, minutes: float, learning_rate: float, flat: float, seed: int) -> None:
+        self.out, self.minutes, self.flat, self.seed = out, minutes, flat, seed
         out.mkdir(parents=True, exist_ok=True)
         if not (out / "tokenizer.json").exists():
             train_tokenizer(out)
@@ -151,7 +150,7 @@ class Trainer:
         """Share of the full learning rate: warm-up, flat, then linear to 2 %."""
         done = self.progress.seconds / (self.minutes * 60)
         warm = min(1.0, (self.progress.step + 1) / 40)
-        return warm * min(1.0, max(0.02, (1 - done) / (1 - FLAT_SHARE)))
+        return warm * min(1.0, max(0.02, (1 - done) / (1 - self.flat)))
 
     def step(self, stage: int) -> tuple[float, float]:
         """One update; loss and one-step exact match of the fully masked answers."""
@@ -250,10 +249,14 @@ def one_step_exact_match(logits: Tensor, batch: Batch) -> float:
 
 
 def main(
-    out: Path = Path("runs/nano"), minutes: float = 90.0, learning_rate: float = 0.01, seed: int = 1
+    out: Path = Path("runs/nano"),
+    minutes: float = 90.0,
+    learning_rate: float = 0.01,
+    flat: float = 0.75,
+    seed: int = 1,
 ) -> None:
-    """Train, or go on from the folder's last state."""
-    Trainer(out, minutes=minutes, learning_rate=learning_rate, seed=seed).run()
+    """Train, or go on from the folder's last state; the rate falls after the share `flat` of the minutes."""
+    Trainer(out, minutes=minutes, learning_rate=learning_rate, flat=flat, seed=seed).run()
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ _FENCE = re.compile(r"\s*(```|~~~)(?!.*\1)")
 _SPACE = re.compile(r"\s")
 _INK = re.compile(r"\S")
 _LIST_ITEM = re.compile(r"\s*([-*+•|]|\d+[.)])\s")
-_SENTENCE_END = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s)|[。！？]+[”’」』）]*")  # noqa: RUF001
+# Anchored at the first mark of a run, for a page of dots would take quadratic time.
+_SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s)|[。！？]+[”’」』）]*")  # noqa: RUF001
 _OPENING_MARKS = "\"'“‘«([*_"  # noqa: RUF001
 _TITLES = ("dr", "mr", "mrs", "ms", "prof", "st", "jr", "sr", "gen", "col", "capt", "lt", "rev", "hon")
 _REFERENCES = (

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from ragcache.connectors.embedder import Embedder
 from ragcache.decoding.denoise import DecodingOptions
 from ragcache.engine import Completion, Engine, Request
-from ragcache.errors import DocumentError, EmptyQuestionError, RegistryError
+from ragcache.errors import DocumentError, EmptyQuestionError, InputError, RegistryError
 from ragcache.pipelines.rag.chunks import Chunk, chunk
 from ragcache.pipelines.rag.documents import Document
 from ragcache.pipelines.rag.index import DocumentIndex, Hit
@@ -67,8 +68,6 @@ class RagPipeline:
         """Name the chunks, for `ragcache affix list`; a store that fails is no obstacle."""
         if self.engine.registry is None:
             return
-        try:
-            for name, text in [(SYSTEM_NAME, SYSTEM_PROMPT), *((c.name, c.text) for c in chunks)]:
+        for name, text in [(SYSTEM_NAME, SYSTEM_PROMPT), *((c.name, c.text) for c in chunks)]:
+            with suppress(RegistryError, InputError):  # InputError: a path too long to be a name
                 self.engine.registry.register(name, text)
-        except RegistryError:
-            return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -110,6 +111,6 @@ def _read(path: Path) -> str:
     """The file's text, cleaned as a document's is, so that both have the same page."""
     from ragcache.pipelines.rag.documents import load_documents
 
-    if path.is_dir():
+    if os.path.isdir(path):  # unlike pathlib's, False for a path that cannot be
         raise DocumentError(f"{path}: a folder; --file takes one .txt or .md file")
     return load_documents([path]).documents[0].text

@@ -11,8 +11,6 @@ from ragcache.cli import options
 from ragcache.cli.output import Stopwatch, complain, print_json
 from ragcache.errors import ConfigError, EmptyQuestionError
 
-MAX_SEED = 2**63 - 1
-
 
 def ask(
     question: Annotated[str, typer.Argument(help="What to ask.", show_default=False)],
@@ -36,7 +34,7 @@ def ask(
     max_tokens: Annotated[
         int | None, typer.Option("--max-tokens", help="Length of the answer. [default: 32]")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=MAX_SEED, help="For sampling.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="For sampling.")] = 0,
     device: options.Device = "auto",
     compare: Annotated[
         bool, typer.Option("--compare/--no-compare", help="Time a full recompute too.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -51,12 +52,12 @@ def evaluate(
     for warning in loaded.warnings:
         complain("warning", warning)
     result = {"rows": run(loaded.sets, policy.split(","), model=model, device=device)}
-    if out is not None:
-        _write(out, result)
     if as_json:
         print_json(result)
     else:
         _show(result["rows"])
+    if out is not None:  # last: a file that cannot be written must not cost the results
+        _write(out, result)
 
 
 def _check(
@@ -70,8 +71,10 @@ def _check(
         raise InputError("--data, --dataset and --questions exclude each other; give one")
     if bool(docs) != (questions is not None):
         raise InputError("--questions and --docs belong together; give both")
-    if out is not None and not out.absolute().parent.is_dir():
+    if out is not None and not os.path.isdir(out.absolute().parent):
         raise InputError(f"--out {out}: there is no folder {out.absolute().parent}; make it first")
+    if out is not None and os.path.isdir(out):
+        raise InputError(f"--out {out}: a folder; name a file")
 
 
 def _write(path: Path, result: dict[str, Any]) -> None:

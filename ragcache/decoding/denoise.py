@@ -22,6 +22,7 @@ from ragcache.errors import ConfigError
 from ragcache.model.attention import RequestKV
 
 CacheMode = Literal["none", "prefix", "dual"]
+MAX_SEED = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class DecodingOptions:
                 raise ConfigError(f"{name} must be at least 1, not {getattr(self, name)}")
         if self.cache not in get_args(CacheMode):
             raise ConfigError(f"unknown cache mode {self.cache!r}; known: {', '.join(get_args(CacheMode))}")
+        if not 0 <= self.seed <= MAX_SEED:
+            raise ConfigError(f"seed must be from 0 to {MAX_SEED}, not {self.seed}")
         if not 0.0 <= self.temperature < math.inf:
             raise ConfigError(f"temperature must be 0 or more and finite, not {self.temperature}")
         confidence_named(self.confidence)

@@ -52,8 +52,12 @@ class _Job:
         except StopIteration as end:
             self.step = None
             self.resolve(end.value)
-        except Exception as error:
+        except BaseException as error:  # also what a callback raises: the worker serves the others
             self.fail(error)
+
+    def drop_if_cancelled(self) -> bool:
+        """Whether the caller cancelled; then `concurrent.futures.wait` learns of it. True only once."""
+        return self.future.cancelled() and not self.future.set_running_or_notify_cancel()
 
     def resolve(self, completion: Completion) -> None:
         """Answer, unless the caller cancelled meanwhile."""
@@ -178,7 +182,7 @@ class Engine:
             active += self._admit(idle=not active, room=self.max_batch - len(active))
             if not active and self._closed.is_set():
                 return
-            active = [job for job in active if not job.future.cancelled()]
+            active = [job for job in active if not job.drop_if_cancelled()]
             self._advance(active)
             active = [job for job in active if job.step is not None]
 
@@ -194,7 +198,7 @@ class Engine:
                 continue
             if self._closed.is_set():
                 job.fail(EngineClosedError("the engine was closed before this request started"))
-            elif not job.future.cancelled() and self._start(job):
+            elif not job.drop_if_cancelled() and self._start(job):
                 jobs.append(job)
         return jobs
 

@@ -47,8 +47,11 @@ def pick_device(device: str) -> torch.device:
         chosen = torch.device(device)
     except RuntimeError:
         raise ConfigError(f"unknown device {device!r}; use auto, cpu or cuda") from None
-    if chosen.type == "cuda" and not torch.cuda.is_available():
-        raise ConfigError(f"device {device!r}: this torch sees no CUDA device; use --device cpu")
+    if chosen.type not in ("cpu", "cuda"):
+        raise ConfigError(f"device {device!r} is not supported; use auto, cpu or cuda")
+    if chosen.type == "cuda" and (chosen.index or 0) >= torch.cuda.device_count():
+        seen = torch.cuda.device_count() or "no"
+        raise ConfigError(f"device {device!r}: this torch sees {seen} CUDA device; use --device cpu")
     return chosen
 
 

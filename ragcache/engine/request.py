@@ -19,7 +19,8 @@ AffixStatus = Literal["hit", "built", "skipped"]
 class Request:
     """One prompt to answer. A plain `str` prompt is one user message.
 
-    `stop` strings end the answer before their first occurrence; an empty one raises `ConfigError`.
+    `stop` strings end the answer before their first occurrence; an empty one, or anything else than
+    strings, raises `ConfigError`.
     `policy` None means the engine's own.
     `compare` adds one full forward after the answer, to measure what a recompute would have cost.
     """
@@ -31,6 +32,8 @@ class Request:
     compare: bool = False
 
     def __post_init__(self) -> None:
+        if isinstance(self.stop, str) or not all(isinstance(stop, str) for stop in self.stop):
+            raise ConfigError(f"stop is {self.stop!r}; give a tuple of strings")
         if "" in self.stop:
             raise ConfigError("a stop string is empty; every answer would end before it began")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -18,13 +19,14 @@ def find_checkpoint(model: str) -> Path:
     """
     if model == "nano":
         return NANO
-    folder = Path(model).expanduser()
-    if folder.is_dir():
-        return folder
+    folder = os.path.expanduser(model)  # unlike pathlib, os.path takes unusable paths for absent ones
+    if os.path.isdir(folder):
+        return Path(folder)
     if HUB_ID.fullmatch(model):
         return _download(model)
     raise UnknownModelError(
-        f"unknown model {model!r}: not 'nano', not a folder, not a hub id like 'GSAI-ML/LLaDA-8B-Instruct'"
+        f"unknown model {model[:200]!r}: not 'nano', not a folder, "
+        "not a hub id like 'GSAI-ML/LLaDA-8B-Instruct'"
     )
 
 

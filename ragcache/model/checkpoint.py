@@ -19,6 +19,7 @@ from ragcache.model.config import ModelConfig, read_config
 from ragcache.model.families import llada_names
 from ragcache.model.transformer import MaskPredictor
 
+DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 
 
@@ -27,7 +28,7 @@ def weight_files(folder: Path) -> list[Path]:
     if (folder / INDEX).exists():
         try:
             shards = set(json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values())
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise CheckpointError(f"{folder / INDEX}: not a safetensors index ({error})") from error
         if not shards:
             raise CheckpointError(f"{folder / INDEX}: weight_map names no shard")
@@ -78,7 +79,7 @@ def load_model(
 ) -> MaskPredictor:
     """Load a checkpoint folder in LLaDA's format; `dtype=None` keeps the one the weights are stored in.
 
-    Raises `CheckpointError` naming the missing, unexpected or misshapen tensor, field or file.
+    Raises `CheckpointError` naming the missing, unexpected or unusable tensor, field or file.
     """
     config = read_config(folder)
     with blank():
@@ -87,18 +88,24 @@ def load_model(
     shapes = {name: parameter.shape for name, parameter in model.named_parameters()}
     state: dict[str, Tensor] = {}
     for name, tensor in read_tensors(weight_files(folder), wanted):
-        if tensor.shape != shapes[name]:
-            raise CheckpointError(
-                f"{folder}: {wanted[name]} has shape {list(tensor.shape)}, "
-                f"config.json says {list(shapes[name])}"
-            )
+        _check_tensor(f"{folder}: {wanted[name]}", tensor, shapes[name])
         state[name] = tensor.to(device=device, dtype=dtype or tensor.dtype)
+    kinds = sorted({str(tensor.dtype).removeprefix("torch.") for tensor in state.values()})
+    if len(kinds) > 1:
+        raise CheckpointError(f"{folder}: the weights mix {' and '.join(kinds)}; convert them to one dtype")
     if config.tied_head:
         state["head.weight"] = state["embed.weight"]
     model.load_state_dict(state, assign=True)
     if config.tied_head:
         model.head.weight = model.embed.weight
     return model.requires_grad_(False).eval()
+
+
+def _check_tensor(what: str, tensor: Tensor, shape: torch.Size) -> None:
+    if tensor.dtype not in DTYPES:
+        raise CheckpointError(f"{what} is stored as {tensor.dtype}; convert it to float32 or bfloat16")
+    if tensor.shape != shape:
+        raise CheckpointError(f"{what} has shape {list(tensor.shape)}, config.json says {list(shape)}")
 
 
 def save_model(model: MaskPredictor, folder: Path, *, dtype: torch.dtype | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -45,10 +46,16 @@ class ModelConfig:
             )
         if self.head_dim % 2:
             raise CheckpointError(f"config: head_dim {self.head_dim} is odd; RoPE needs pairs")
-        if not 0 <= self.mask_id < self.embedding_rows:
-            raise CheckpointError(
-                f"config: mask_token_id {self.mask_id} lies outside the {self.embedding_rows} embedding rows"
-            )
+        for field, token in (("mask_token_id", self.mask_id), ("eos_token_id", self.eos_id)):
+            if not 0 <= token < self.embedding_rows:
+                raise CheckpointError(
+                    f"config: {field} {token} lies outside the {self.embedding_rows} embedding rows"
+                )
+        for name in ("rope_theta", "norm_eps"):
+            if not 0.0 < getattr(self, name) < math.inf:
+                raise CheckpointError(
+                    f"config: {name} must be positive and finite, not {getattr(self, name)}"
+                )
 
     @property
     def kv_elements_per_token(self) -> int:
@@ -75,7 +82,7 @@ def read_config(folder: Path) -> ModelConfig:
         raw = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise CheckpointError(f"{folder}: no config.json; is this a checkpoint folder?") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{path}: cannot be read as JSON ({error})") from error
     if not isinstance(raw, dict):
         raise CheckpointError(f"{path}: must hold one JSON object")

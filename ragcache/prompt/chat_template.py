@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NoReturn
 
-from jinja2 import TemplateError, TemplateSyntaxError, nodes
+from jinja2 import TemplateSyntaxError, nodes
 from jinja2.ext import Extension
 from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -40,9 +40,12 @@ class ChatTemplate:
         env.globals["raise_exception"] = _refuse
         try:
             self._template = env.from_string(source)
-        except TemplateSyntaxError as error:
+        except (TemplateSyntaxError, RecursionError) as error:
+            what = "it is nested too deeply"
+            if isinstance(error, TemplateSyntaxError):
+                what = f"line {error.lineno}: {error.message}"
             raise CheckpointError(
-                f"The chat template is not valid jinja: line {error.lineno}: {error.message}. "
+                f"The chat template is not valid jinja: {what}. "
                 "Take chat_template from the checkpoint's original files."
             ) from error
         self._tokens = dict(tokens)
@@ -55,7 +58,7 @@ class ChatTemplate:
         """
         messages = [{"role": r, "content": c} for r, c in zip(roles, contents, strict=True)]
         try:
-            return self._template.render(
+            text = self._template.render(
                 messages=messages,
                 add_generation_prompt=True,
                 tools=None,
@@ -65,12 +68,17 @@ class ChatTemplate:
             )
         except InputError:
             raise
-        # A template can raise whatever an expression can: TypeError, ZeroDivisionError, ...
-        except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+        except Exception as error:  # whatever an expression can raise: TypeError, RecursionError, ...
             raise CheckpointError(
                 f"The chat template failed on roles {', '.join(roles)}: {error}. "
                 "Check that the checkpoint's template supports these roles."
             ) from error
+        if not text.strip():
+            raise CheckpointError(
+                f"The chat template left out all messages of roles {', '.join(roles)}. "
+                "Take chat_template from the checkpoint's original files."
+            )
+        return text
 
 
 def _refuse(message: str) -> NoReturn:

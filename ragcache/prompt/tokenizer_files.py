@@ -118,7 +118,7 @@ def _text(value: Any) -> str | None:
 def _read_json(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(_read(path))
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise CheckpointError(f"{path} is not valid JSON: {error}. Download it again.") from error
     if not isinstance(value, dict):
         raise CheckpointError(f"{path} must hold a JSON object, not {type(value).__name__}.")

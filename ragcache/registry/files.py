@@ -115,7 +115,7 @@ def row_of(digest: str, info: PayloadInfo, size_bytes: int) -> PageRow:
             encode_s=info.encode_s,
             text_digest=info.text_digest,
         )
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise StoreDamagedError(f"{digest}: the header's key is unreadable ({error}).") from error
 
 

@@ -144,7 +144,7 @@ class NameTable:
             record = AffixRecord(**json.loads(data))
             intact = record.text_digest == self.text_digest(record.text, record.namespace)
             in_place = path == self._path(record.name, record.namespace)
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise StoreDamagedError(f"{path.name} is unreadable ({error}).") from error
         if not (intact and in_place):
             raise StoreDamagedError(f"{path.name} holds another name or a text that was changed.")

@@ -134,7 +134,7 @@ def read_payload(path: Path, *, check_digests: bool) -> tuple[PayloadInfo, Tenso
             if _digest(tensor) != digests[name]:
                 raise StoreDamagedError(f"{path.name}: the bytes of {name} were changed.")
         return info, tensors.pop(TOKEN_IDS), tensors
-    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StoreDamagedError(f"{path.name}: unreadable payload ({error}).") from error
 
 

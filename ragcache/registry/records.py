@@ -42,7 +42,7 @@ class PageRow:
         """The row in `text`, or None when it is anything that `to_json` would not have written."""
         try:
             data = json.loads(text) if isinstance(text, str) else None
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         if not isinstance(data, dict) or data.keys() != {field.name for field in fields(cls)}:
             return None

@@ -54,7 +54,7 @@ class Store:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = Path(os.path.abspath(Path(path).expanduser()))
+        self.path = Path(os.path.abspath(os.path.expanduser(path)))
         self.pages, self.names = self.path / "pages", self.path / "names"
         self.index, self.quarantine = self.path / "index", self.path / "quarantine"
         self._threads = threading.RLock()
@@ -173,7 +173,7 @@ class Store:
         try:
             version = json.loads(path.read_bytes())["format"]
             newer = version > FORMAT_VERSION
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise StoreDamagedError(
                 f"{path} is unreadable ({error}); restore it, or delete the store folder to start anew."
             ) from error

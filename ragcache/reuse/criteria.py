@@ -67,5 +67,7 @@ class _Probe:
 
     def observe(self, layer: int, rows: LayerRows, kv: RequestKV) -> None:
         """See `ragcache.model.attention.Observer`."""
+        if layer == 0:  # a forward that failed half way is run again
+            self.scores.zero_()
         scores = kv.frozen_scores(layer, rows.take(self.mask_rows.to(rows.q.device)))
         self.scores += torch.softmax(scores, dim=-1).sum(dim=(0, 1)).cpu()

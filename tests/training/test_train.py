@@ -44,11 +44,11 @@ def test_resumes_and_exports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("training.train.STAGES", (stage,))
     for name in ("tokenizer.json", "tokenizer_config.json"):
         shutil.copyfile(NANO / name, tmp_path / name)
-    first = Trainer(tmp_path, minutes=1, learning_rate=0.01, seed=1)
+    first = Trainer(tmp_path, minutes=1, learning_rate=0.01, flat=0.7, seed=1)
     first.step(0)
     first.progress.step = 7
     first.save()
-    second = Trainer(tmp_path, minutes=1, learning_rate=0.01, seed=2)
+    second = Trainer(tmp_path, minutes=1, learning_rate=0.01, flat=0.7, seed=2)
     assert second.progress.step == 7
     ours, theirs = first.model.state_dict(), second.model.state_dict()
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)

@@ -1,0 +1,59 @@
+"""Replace names and values of a story by made-up words, so that copying is learned for every token.
+
+The pools of the generators reach only part of the vocabulary; a model trained on them alone garbles words
+whose tokens it hardly ever had to copy. A word is replaced everywhere: in documents, questions and answers.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+
+from tokenizers import Tokenizer
+
+from ragcache.evaluation.generators import QA, Story
+
+# Words that carry the meaning of a template rather than a name or a value.
+KEPT = re.compile(
+    "stated|team|department|group|unit|policy|project|company|office|house|with|from|until|after|before|"
+    "(day|week|month|year|hour|minute|euro|dollar|pound|gram|kilogram|kilo|seat|member)s?|percent|people|floor|person|"
+    "january|february|march|april|may|june|july|august|september|october|november|december|"
+    "(mon|tues|wednes|thurs|fri|satur|sun)day",
+    re.IGNORECASE,
+)
+WORD = re.compile(r"[A-Za-z]{3,}")
+
+
+class Substituter:
+    """Draws made-up words from the tokenizer's own pieces."""
+
+    def __init__(self, tokenizer: Tokenizer, rng: random.Random) -> None:
+        self.rng = rng
+        pieces = {tokenizer.decode([i]).strip() for i in range(tokenizer.get_vocab_size())}
+        plain = sorted(piece for piece in pieces if piece.isascii() and piece.isalpha())
+        self.lower = [piece for piece in plain if piece.islower()]
+        self.upper = [piece for piece in plain if piece[0].isupper() and piece[1:] == piece[1:].lower()]
+
+    def word(self, old: str) -> str:
+        """A made-up word, capitalised like `old`."""
+        first = self.rng.choice(self.upper if old[0].isupper() else self.lower)
+        return first + "".join(self.rng.choices(self.lower, k=self.rng.choice((0, 1, 1, 2))))
+
+    def apply(self, made: Story, share: float = 0.6) -> Story:
+        """The story with about `share` of the words of its answers replaced."""
+        spans = [qa.answer for qa in made.questions if qa.kind not in ("not_stated", "yes_no")]
+        words = sorted({word for answer in spans for word in WORD.findall(answer)})
+        new = {
+            word: self.word(word) for word in words if not KEPT.fullmatch(word) and self.rng.random() < share
+        }
+        if not new:
+            return made
+        pattern = re.compile(r"\b(" + "|".join(new) + r")\b")
+
+        def swap(text: str) -> str:
+            return pattern.sub(lambda match: new[match[0]], text)
+
+        return Story(
+            tuple(swap(doc) for doc in made.docs),
+            tuple(QA(swap(qa.question), swap(qa.answer), qa.kind) for qa in made.questions),
+        )
