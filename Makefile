@@ -10,7 +10,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 HANDBOOK := examples/handbook
-QUESTION ?= In which town does Ines Calder live?
+QUESTION ?= When was the Nestra clock released?
 
 .PHONY: help demo test lint bench eval
 
@@ -40,7 +40,7 @@ bench: $(BIN)/.installed
 	$(BIN)/python -m benchmarks.refresh
 
 eval: $(BIN)/.installed
-	$(BIN)/ragcache eval
+	$(BIN)/ragcache eval --n 500
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "ragcache needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3" >&2; exit 1; }

@@ -11,6 +11,8 @@ from typing import Any
 
 from ragcache.errors import CheckpointError
 
+LARGEST_SIZE = 2**24  # keeps every product of two sizes within what torch can count
+
 
 @dataclass(frozen=True)
 class ModelConfig:
@@ -40,6 +42,8 @@ class ModelConfig:
         for name in sizes:
             if getattr(self, name) < 1:
                 raise CheckpointError(f"config: {name} must be at least 1, not {getattr(self, name)}")
+            if getattr(self, name) > LARGEST_SIZE:
+                raise CheckpointError(f"config: {name} is over {LARGEST_SIZE}, which no model has")
         if self.heads % self.kv_heads:
             raise CheckpointError(
                 f"config: {self.heads} attention heads cannot share {self.kv_heads} KV heads; fix n_kv_heads"

@@ -44,13 +44,19 @@ class Shelf:
         self._on_drop = on_drop
         self._uses = PendingUses()
         if not store.read_only:
-            with store.exclusive():
-                self.index = Index(store.index)
+            try:
+                with store.exclusive():
+                    self.index = Index(store.index)
+            except StoreFullError as error:  # what is stored can still be read
+                _log.warning("%s Until then the store is read only.", error)
+                store.read_only = True
 
     def writable_index(self) -> Index:
         """The index. Raises `StoreReadOnlyError` when nothing may be changed."""
         if self.index is None:
-            raise StoreReadOnlyError(f"{self.store.path} cannot be written to; check its permissions.")
+            raise StoreReadOnlyError(
+                f"{self.store.path} cannot be written to; check its permissions and its disk."
+            )
         return self.index
 
     def touch(self, digest: str) -> None:

@@ -96,7 +96,7 @@ class Store:
         `StoreFullError` or `StoreUnavailableError`.
         """
         if self.read_only:
-            raise StoreReadOnlyError(f"{self.path} cannot be written to; check its permissions.")
+            raise StoreReadOnlyError(f"{self.path} cannot be written to; check its permissions and its disk.")
         with self.translated(), self._threads, self._processes:
             yield
 
@@ -214,7 +214,7 @@ def sync_folder(path: Path) -> None:
 def _make_folder(path: Path) -> None:
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
         raise StoreUnavailableError(f"cannot create the store folder {path}: {error}.") from error
 
 

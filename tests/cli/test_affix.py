@@ -83,6 +83,7 @@ def test_put_needs_one_source(put: Run, options: tuple[str, ...]) -> None:
         ("a\0b", ("--text", TEXT), "NUL"),
         ("x", ("--text", " \n"), "empty"),
         ("x", ("--file", "nowhere.md"), "no such file"),
+        ("x", ("--file", "f" * 300), "cannot be read"),
         ("x", ("--text", "harbour " * WINDOW), f"over the model's window of {WINDOW}"),
     ],
 )

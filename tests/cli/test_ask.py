@@ -128,3 +128,14 @@ def test_damaged_pages_are_built_anew(run: Run, arguments: list[object], store: 
     assert second.json["answer"] == first["answer"]
     assert statuses(second.json["reuse"]) == {"built"}
     assert "damaged page" in second.err
+
+
+def test_a_path_too_long_for_a_name_is_still_answered_from(
+    run: Run, arguments: list[object], docs: Path
+) -> None:
+    deep = docs.joinpath(*["d" * 200] * 6)
+    deep.mkdir(parents=True)
+    (deep / "deep.md").write_text("The Kavra kettle costs forty crowns.")
+    result = run(*arguments, "--top-k", 9, "--json")
+    assert result.code == 0
+    assert any(source["name"].endswith("deep.md") for source in result.json["sources"])

@@ -67,6 +67,7 @@ def test_questions_about_a_folder(run: Run, docs: Path, model: Path, tmp_path: P
         (("--questions", "a"), "belong together"),
         (("--docs", "a"), "belong together"),
         (("--out", "no/such/rows.json"), "there is no folder"),
+        (("--out", "."), "a folder; name a file"),
     ],
     ids=str,
 )
@@ -89,3 +90,11 @@ def test_prompts_that_do_not_fit_are_named(run: Run, data: Path, model: Path) ->
     result = run("eval", "--data", data, "--model", model)
     assert (result.code, result.out) == (2, "")
     assert "example 2: " in result.err
+
+
+def test_a_file_that_cannot_be_written_costs_no_results(run: Run, data: Path, model: Path) -> None:
+    options = ("--policy", "direct", "--json", "--out", "x" * 300)
+    result = run("eval", "--data", data, "--model", model, *options)
+    assert result.code == 2
+    assert len(result.json["rows"]) == 1
+    assert "cannot be written" in result.err

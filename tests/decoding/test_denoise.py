@@ -155,6 +155,8 @@ def test_seeds() -> None:
         ({"temperature": float("inf")}, "temperature"),
         ({"temperature": float("nan")}, "temperature"),
         ({"confidence": "best"}, "unknown confidence 'best'"),
+        ({"seed": -1}, "seed must be from 0"),
+        ({"seed": 2**63}, "seed must be from 0"),
     ],
 )
 def test_options_are_checked(wrong: dict[str, Any], message: str) -> None:

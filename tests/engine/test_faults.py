@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
+from typing import Any
 
 import pytest
+import torch
 from engine.asks import RIVER, SHORT, TOWN, ask, ask_about
 from torch import Tensor
 
 from ragcache.decoding.denoise import DecodingOptions
-from ragcache.decoding.step import Step, forward
+from ragcache.decoding.step import Step, Work, forward
 from ragcache.engine import Engine, LoadedModel, Request
 from ragcache.engine import engine as engine_module
 from ragcache.engine.pages import PageSource
@@ -27,12 +30,14 @@ from ragcache.errors import (
 from ragcache.model.transformer import MaskPredictor
 from ragcache.prompt import Prompt
 from ragcache.registry import Registry
+from ragcache.reuse.criteria import ReuseContext
+from ragcache.reuse.policy import ReusePolicy
 
 Forward = Callable[[MaskPredictor, Sequence[Step]], list[Tensor]]
 LONG = DecodingOptions(max_tokens=64, block_length=1)
 
 
-def fail(error: Exception) -> Callable[..., None]:
+def fail(error: BaseException) -> Callable[..., None]:
     def raise_it(*args: object, **options: object) -> None:
         raise error
 
@@ -96,6 +101,12 @@ def test_an_answer_that_does_not_fit_is_refused(bare: Engine) -> None:
         bare.generate([ask("hi", options=DecodingOptions(max_tokens=256))])
 
 
+@pytest.mark.parametrize("stop", ["end", [3], (None,)], ids=str)
+def test_stop_strings_must_be_strings(stop: Any) -> None:
+    with pytest.raises(ConfigError, match="give a tuple of strings"):
+        Request("hello", stop=stop)
+
+
 @pytest.mark.parametrize(
     "prompt", ["", " \n", Prompt.user(""), Prompt.user(" ", system="\n"), Prompt.plain("")]
 )
@@ -116,6 +127,13 @@ def test_a_cancelled_request_stops_and_the_others_go_on(bare: Engine, gate: thre
     assert fine.result(timeout=10).completion_tokens > 0
     with pytest.raises(CancelledError):
         doomed.result(timeout=1)
+
+
+def test_whoever_waits_learns_of_a_cancellation(bare: Engine, gate: threading.Event) -> None:
+    futures = [bare.submit(ask(f"{n}", options=LONG)) for n in range(20)]  # some run, the others queue
+    assert all(future.cancel() for future in futures)
+    gate.set()
+    assert not wait(futures, timeout=10).not_done
 
 
 def test_cancelling_ends_the_work_at_the_next_step(bare: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,10 +206,39 @@ def test_a_poisoned_request_fails_alone(bare: Engine, monkeypatch: pytest.Monkey
         bad.result(timeout=10)
 
 
+class Bomb:
+    """A criterion whose probe fails after the first layer."""
+
+    name = "bomb"
+
+    def score(self, context: ReuseContext) -> Work[Tensor]:
+        no_logits = context.live[:0]
+        yield Step(context.live, context.token_ids[context.live], no_logits, context.kv, self, "probe")
+        return torch.zeros(len(context.frozen))
+
+    def observe(self, layer: int, *_: object) -> None:
+        if layer == 1:
+            raise RuntimeError("boom")
+
+
+def test_a_forward_that_is_run_again_probes_anew(bare: Engine, gate: threading.Event) -> None:
+    fine = ask_about(RIVER, TOWN)
+    bad = replace(ask_about(RIVER), policy=ReusePolicy(0.3, Bomb()))
+    futures = [bare.submit(request) for request in (fine, bad, fine)]
+    gate.set()
+    with pytest.raises(RuntimeError, match="boom"):
+        futures[1].result(timeout=10)
+    (expected,) = bare.generate([fine])
+    for future in (futures[0], futures[2]):
+        assert future.result(timeout=10).reuse == expected.reuse
+        assert future.result(timeout=10).token_ids == expected.token_ids
+
+
 def test_the_worker_survives_callbacks_that_raise(bare: Engine) -> None:
-    broken = bare.submit(ask("hello"), fail(ZeroDivisionError()))
-    with pytest.raises(ZeroDivisionError):
-        broken.result(timeout=10)
+    for error in (ZeroDivisionError, SystemExit, KeyboardInterrupt):
+        broken = bare.submit(ask("hello"), fail(error()))
+        with pytest.raises(error):
+            broken.result(timeout=10)
     quiet = bare.submit(ask("hello"))
     quiet.add_done_callback(fail(ZeroDivisionError()))
     assert quiet.result(timeout=10).completion_tokens > 0

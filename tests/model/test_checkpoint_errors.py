@@ -118,3 +118,19 @@ def test_no_weights(folder: Path) -> None:
     (folder / SINGLE).unlink()
     with pytest.raises(CheckpointError, match=r"no model\.safetensors"):
         load_model(folder)
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.bool, torch.float64, torch.float8_e4m3fn], ids=str)
+def test_a_dtype_that_cannot_be_computed_in(folder: Path, dtype: torch.dtype) -> None:
+    tensors = load_file(folder / SINGLE)
+    save_file(tensors | {UP: tensors[UP].to(dtype)}, folder / SINGLE)
+    with pytest.raises(CheckpointError, match=rf"{UP} is stored as {dtype}; convert it"):
+        load_model(folder, dtype=torch.float32)
+
+
+def test_mixed_dtypes_need_one_to_be_asked_for(folder: Path) -> None:
+    tensors = load_file(folder / SINGLE)
+    save_file(tensors | {UP: tensors[UP].bfloat16()}, folder / SINGLE)
+    with pytest.raises(CheckpointError, match="the weights mix bfloat16 and float32"):
+        load_model(folder)
+    assert load_model(folder, dtype=torch.bfloat16).dtype == torch.bfloat16

@@ -58,9 +58,13 @@ def test_a_missing_field_is_named(tmp_path: Path, field: str) -> None:
         ({"mlp_hidden_size": None}, "wrong type"),
         ({"n_heads": 0}, "wrong type"),
         ({"n_layers": -1}, "layers must be at least 1"),
+        ({"d_model": 10**400}, "hidden_size is over"),
         ({"n_kv_heads": 3}, "4 attention heads cannot share 3 KV heads"),
         ({"d_model": 60}, "head_dim 15 is odd"),
         ({"mask_token_id": 199}, "mask_token_id 199 lies outside"),
+        ({"eos_token_id": -1}, "eos_token_id -1 lies outside"),
+        ({"rope_theta": 0}, "rope_theta must be positive"),
+        ({"rms_norm_eps": float("nan")}, "norm_eps must be positive"),
     ],
 )
 def test_a_wrong_field_is_named(tmp_path: Path, change: dict[str, Any], message: str) -> None:
@@ -68,7 +72,7 @@ def test_a_wrong_field_is_named(tmp_path: Path, change: dict[str, Any], message:
         read_config(written(tmp_path, RAW | change))
 
 
-@pytest.mark.parametrize("text", [b"{", b"\xff\xfe", b"[1]"])
+@pytest.mark.parametrize("text", [b"{", b"\xff\xfe", b"[1]", b"[" * 5000], ids=len)
 def test_a_corrupt_file_is_named(tmp_path: Path, text: bytes) -> None:
     (tmp_path / "config.json").write_bytes(text)
     with pytest.raises(CheckpointError, match=r"config\.json"):

@@ -38,7 +38,18 @@ def test_fingerprint_follows_tokenizer_and_template(llada_folder: Path, tmp_path
 
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer_config.json"])
-@pytest.mark.parametrize("damage", [None, b"", b"{", b"[]", b"\xff\xfe"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        None,
+        b"",
+        b"{",
+        b"[]",
+        b"\xff\xfe",
+        pytest.param(b"[" * 5000, id="nested"),
+        pytest.param(b"1" * 5000, id="digits"),
+    ],
+)
 def test_missing_or_damaged_files_are_named(
     llada_folder: Path, tmp_path: Path, name: str, damage: bytes | None
 ) -> None:
@@ -53,7 +64,8 @@ def test_missing_or_damaged_files_are_named(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"chat_template": "{% if %}"}, "not valid jinja"),
+        ({"chat_template": "{% if %}"}, "not valid jinja: line 1"),
+        ({"chat_template": "{{" + "(" * 900 + "1" + ")" * 900 + "}}"}, "nested too deeply"),
         ({"chat_template": 3}, "must be text"),
         ({"bos_token": "<nowhere>"}, "bos_token is '<nowhere>'"),
     ],

@@ -125,6 +125,8 @@ def test_a_template_may_refuse_the_messages(with_template: Build) -> None:
         "{{ none + 'x' }}",
         "{{ nowhere.field }}",
         "{{ messages.append(1) }}",
+        "{% macro again() %}{{ again() }}{% endmacro %}{{ again() }}",
+        " {# nobody's message #} ",
         "{{ x|nofilter }}",
     ],
 )

@@ -101,7 +101,7 @@ def test_neither_name_nor_text_shows_in_file_names(registry: Registry, path: Pat
     assert not [entry for entry in path.rglob("*") if "secret" in entry.name and entry.name != "secret"]
 
 
-@pytest.mark.parametrize("damage", ["flip", "truncate", "link", "swap"])
+@pytest.mark.parametrize("damage", ["flip", "truncate", "nest", "link", "swap"])
 def test_damaged_name_is_unknown_and_set_aside(registry: Registry, path: Path, damage: str) -> None:
     registry.register("a", "some text")
     (file,) = (path / "names").iterdir()
@@ -110,6 +110,8 @@ def test_damaged_name_is_unknown_and_set_aside(registry: Registry, path: Path, d
         file.write_bytes(content.replace(b"some", b"Some"))
     elif damage == "truncate":
         file.write_bytes(content[:-5])
+    elif damage == "nest":
+        file.write_bytes(b"[" * 100_000)
     elif damage == "swap":
         registry.register("b", "some text")
         (other,) = set((path / "names").iterdir()) - {file}

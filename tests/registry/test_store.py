@@ -10,6 +10,7 @@ import pytest
 from ragcache.errors import (
     ConfigError,
     StoreDamagedError,
+    StoreFullError,
     StoreReadOnlyError,
     StoreUnavailableError,
     StoreVersionError,
@@ -93,7 +94,7 @@ def test_newer_store_is_refused(path: Path) -> None:
         Registry(path)
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"format": "x"}', "\x00"])
+@pytest.mark.parametrize("text", ["", "[]", '{"format": "x"}', "\x00", "[" * 5000], ids=len)
 def test_damaged_version_file_is_an_error(path: Path, text: str) -> None:
     Registry(path).close()
     (path / "version.json").write_text(text)
@@ -164,3 +165,27 @@ def test_a_lost_version_file_heals_beside_the_vectors_of_ask(tmp_path: Path) -> 
     (tmp_path / "store" / "version.json").unlink()
     with Registry(tmp_path / "store") as registry:
         assert registry.stats().entries == 0
+
+
+@pytest.mark.parametrize("name", ["s" * 300, "a\0b", "~nobody-is-called-so/" + "s" * 300])
+def test_a_path_that_cannot_be_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StoreUnavailableError, match="cannot create the store folder"):
+        Registry(Path(name))
+
+
+def test_a_store_on_a_full_disk_can_still_be_read(
+    path: Path, monkeypatch: pytest.MonkeyPatch, make_key, make_page
+) -> None:
+    key = make_key()
+    with Registry(path) as registry:
+        registry.put(key, make_page(key))
+
+    def full(folder: Path) -> None:
+        raise StoreFullError("no room left")
+
+    monkeypatch.setattr("ragcache.registry.shelf.Index", full)
+    with Registry(path) as registry:
+        assert registry.get(key) is not None
+        with pytest.raises(StoreReadOnlyError, match="check its permissions and its disk"):
+            registry.register("a", "text")

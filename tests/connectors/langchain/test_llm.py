@@ -203,6 +203,8 @@ async def test_a_task_that_is_cancelled_cancels_its_request(
 
     monkeypatch.setattr(engine, "submit", recorded)
     asked = asyncio.create_task(llm.ainvoke(QUESTIONS[0], max_tokens=128, block_length=1))
+    while not futures:  # LangChain takes a few turns of the loop before it asks
+        await asyncio.sleep(0)
     stream = llm.astream(QUESTIONS[1], max_tokens=128, block_length=1)
     await anext(stream)
     asked.cancel()

@@ -147,7 +147,21 @@ def test_limits_are_checked(limit: int, hard: int | None) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["A sentence here. ", "word ", "x", "line\n", "para\n\n", "# H\n", "- a\n", "\u3002", ". "]
+    "text",
+    [
+        "A sentence here. ",
+        "word ",
+        "x",
+        "line\n",
+        "para\n\n",
+        "# H\n",
+        "- a\n",
+        "\u3002",
+        ". ",
+        ".",
+        ".)",
+        "!?",
+    ],
 )
 def test_a_large_document_takes_linear_time(text: str) -> None:
     started = time.perf_counter()
