@@ -20,6 +20,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, IterableDataset
 
+from ragcache.model.checkpoint import load_model
 from ragcache.model.config import ModelConfig
 from ragcache.model.rows import Rows
 from ragcache.model.transformer import MaskPredictor
@@ -110,7 +111,16 @@ def stream(tokenizer_file: Path, stage: Stage, seed: int) -> DataLoader[Batch]:
 class Trainer:
     """Model, optimisers and the curriculum."""
 
-    def __init__(self, out: Path, *, minutes: float, learning_rate: float, flat: float, seed: int) -> None:
+    def __init__(
+        self,
+        out: Path,
+        *,
+        minutes: float,
+        learning_rate: float,
+        flat: float,
+        seed: int,
+        start: Path | None = None,
+    ) -> None:
         self.out, self.minutes, self.flat, self.seed = out, minutes, flat, seed
         out.mkdir(parents=True, exist_ok=True)
         if not (out / "tokenizer.json").exists():
@@ -121,6 +131,9 @@ class Trainer:
             nano_config(self.tokenizer.get_vocab_size(), ids["<|endoftext|>"], ids["<|mdm_mask|>"])
         )
         initialise(self.model, seed)
+        self.progress = Progress()
+        if start is not None:
+            self._start_from(start)
         matrices = [p for n, p in self.model.named_parameters() if p.ndim == 2 and n.startswith("layers.")]
         chosen = {id(p) for p in matrices}
         rest = [p for p in self.model.parameters() if id(p) not in chosen]
@@ -129,7 +142,6 @@ class Trainer:
             torch.optim.AdamW(rest, lr=learning_rate * 0.15, weight_decay=0.0, betas=(0.9, 0.98)),
         ]
         self.rates = [learning_rate, learning_rate * 0.15]
-        self.progress = Progress()
         self._resume()
         self.trunk = torch.compile(self._hidden, dynamic=False)
         self.loaders: dict[int, object] = {}
@@ -216,6 +228,11 @@ class Trainer:
         (self.out / "state.tmp").replace(self.out / "state.safetensors")
         (self.out / "progress.json").write_text(meta, encoding="utf-8")
 
+    def _start_from(self, checkpoint: Path) -> None:
+        """Weights of a trained checkpoint, at the last stage; moments start anew."""
+        self.model.load_state_dict(load_model(checkpoint, dtype=torch.float32).state_dict())
+        self.progress.stage = len(STAGES) - 1
+
     def _resume(self) -> None:
         path = self.out / "state.safetensors"
         if not path.exists():
@@ -254,9 +271,13 @@ def main(
     learning_rate: float = 0.01,
     flat: float = 0.75,
     seed: int = 1,
+    start: Path | None = None,
 ) -> None:
-    """Train, or go on from the folder's last state; the rate falls after the share `flat` of the minutes."""
-    Trainer(out, minutes=minutes, learning_rate=learning_rate, flat=flat, seed=seed).run()
+    """Train, or go on from the folder's last state; the rate falls after the share `flat` of the minutes.
+
+    `start` is a checkpoint to begin with (its tokenizer must be in `out`), when there is no state yet.
+    """
+    Trainer(out, minutes=minutes, learning_rate=learning_rate, flat=flat, seed=seed, start=start).run()
 
 
 if __name__ == "__main__":

@@ -56,3 +56,12 @@ def test_resumes_and_exports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert before.state_dict()["state"].keys() == after.state_dict()["state"].keys()
     export(tmp_path, tmp_path / "out")
     assert load_model(tmp_path / "out").config.layers == 8
+
+
+def test_starts_from_a_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "compile", lambda function, **_: function)
+    shutil.copyfile(NANO / "tokenizer.json", tmp_path / "tokenizer.json")
+    trainer = Trainer(tmp_path, minutes=1, learning_rate=0.01, flat=0.7, seed=1, start=NANO)
+    trained = load_model(NANO, dtype=torch.float32).state_dict()
+    assert all(torch.equal(value, trained[name]) for name, value in trainer.model.state_dict().items())
+    assert trainer.progress.stage > 0
