@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import queue
 import threading
@@ -101,6 +102,7 @@ class Engine:
         self._submitting = threading.Lock()
         self._worker = threading.Thread(target=self._serve, name="ragcache-engine", daemon=True)
         self._worker.start()
+        atexit.register(self.close)  # a worker still inside torch while the interpreter goes down aborts it
 
     def tokenize(self, prompt: Prompt | str) -> TokenizedPrompt:
         """Token ids and affix spans of `prompt`; the ids never depend on what is stored."""
@@ -160,6 +162,7 @@ class Engine:
 
     def close(self) -> None:
         """Finish what is running, fail what still waits with `EngineClosedError`, stop the worker."""
+        atexit.unregister(self.close)
         with self._submitting:
             already = self._closed.is_set()
             self._closed.set()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -272,3 +275,17 @@ def _counting(calls: list[int]) -> Callable[..., object]:
         return encode_affixes(predictor, affixes)
 
     return counted
+
+
+def test_a_script_that_forgets_to_close_ends_well(checkpoint: Path) -> None:
+    script = (
+        "import sys; from ragcache import Engine, Request, load\n"
+        "engine = Engine(load(sys.argv[1], device='cpu'))\n"
+        "print(engine.submit(Request('Where is the town?')).result().finish_reason)\n"
+        "engine.submit(Request('And what is its name?'))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(checkpoint)], capture_output=True, text=True, timeout=120
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.strip() in ("stop", "length")
