@@ -49,12 +49,17 @@ def forward(predictor: MaskPredictor, steps: Sequence[Step]) -> list[Tensor]:
     return list(logits.split([len(s.sample) for s in steps]))
 
 
+def advance(work: Work[T], logits: Tensor | None) -> Step:
+    """The next step of `work`; `logits` answer its last one, None starts it. `StopIteration` at the end."""
+    return next(work) if logits is None else work.send(logits)
+
+
 def run(predictor: MaskPredictor, work: Work[T]) -> T:
     """Run one piece of work to its end (a batch of one)."""
     logits: Tensor | None = None
     while True:
         try:
-            step = next(work) if logits is None else work.send(logits)
+            step = advance(work, logits)
         except StopIteration as end:
             result: T = end.value
             return result

@@ -15,7 +15,7 @@ from typing import Self
 
 from torch import Tensor
 
-from ragcache.decoding.step import Step, Work, forward
+from ragcache.decoding.step import Step, Work, advance, forward
 from ragcache.engine.loaded_model import LoadedModel
 from ragcache.engine.pages import PageSource, Resolved
 from ragcache.engine.request import Completion, Request
@@ -49,7 +49,7 @@ class _Job:
         """Feed logits, take the next step; resolves the future at the end or on an error."""
         assert self.work is not None
         try:
-            self.step = next(self.work) if logits is None else self.work.send(logits)
+            self.step = advance(self.work, logits)
         except StopIteration as end:
             self.step = None
             self.resolve(end.value)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ragcache.decoding.canvas import Canvas
 from ragcache.decoding.denoise import denoise
-from ragcache.decoding.step import Step, StepKind, Work
+from ragcache.decoding.step import Step, StepKind, Work, advance
 from ragcache.engine.answer import AnswerReader
 from ragcache.engine.loaded_model import LoadedModel
 from ragcache.engine.pages import Resolved
@@ -39,7 +39,7 @@ class Clock:
         logits: Tensor | None = None
         while True:
             try:
-                step = next(work) if logits is None else work.send(logits)
+                step = advance(work, logits)
             except StopIteration as end:
                 result: T = end.value
                 return result
