@@ -29,7 +29,8 @@ from ragcache.model.segment import Segment, whole
 from ragcache.model.transformer import MaskPredictor
 from ragcache.page import Page
 from ragcache.registry import AffixKey, Registry
-from ragcache.reuse.policy import Anchors, Direct, Full, Plan, make_plan
+from ragcache.reuse.plan import Plan, make_plan
+from ragcache.reuse.policy import Anchors
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def measure_round(
     place_s = timed(lambda: GatherKV(config, canvas.tokens, segments, dtype, device))
     plan_s = timed(lambda: plan_for(predictor, canvas, segments, budget))
     result = {"load": load_s, "place": place_s, "probe": plan_s - place_s}
-    for name, share in (("full", Full.budget), ("anchors", budget), ("direct", Direct.budget)):
+    for name, share in (("full", 1.0), ("anchors", budget), ("direct", 0.0)):
         plan = plan_for(predictor, canvas, segments, share)
         result[name] = timed(partial(refresh, predictor, canvas, plan.live, plan.kv))
     return result

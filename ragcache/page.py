@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from torch import Tensor
 
@@ -13,12 +14,14 @@ class Page:
 
     `token_ids` is `[n]` int64 on the CPU. `keys` and `values` hold one tensor per layer,
     `[kv_heads, n, head_dim]`; keys are stored **before** RoPE, so a page may stand at any offset.
-    Nobody may write into these tensors: every request that uses the affix shares them.
+    `hidden` holds `[n, hidden]` before some layers, for depth reuse. Nobody may write into these tensors:
+    every request that uses the affix shares them.
     """
 
     token_ids: Tensor
     keys: tuple[Tensor, ...]
     values: tuple[Tensor, ...]
+    hidden: Mapping[int, Tensor] = field(default_factory=dict)
 
     @property
     def tokens(self) -> int:
@@ -27,5 +30,6 @@ class Page:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of all keys and values."""
-        return sum(t.numel() * t.element_size() for t in (*self.keys, *self.values))
+        """Bytes of all keys, values and hidden states."""
+        tensors = (*self.keys, *self.values, *self.hidden.values())
+        return sum(t.numel() * t.element_size() for t in tensors)

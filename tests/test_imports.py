@@ -35,8 +35,9 @@ CONFINED = {
     "langchain_core": ("connectors",),
     "faiss": ("connectors",),
     "sentence_transformers": ("connectors",),
+    "matplotlib": ("ragcache/evaluation/charts.py",),
 }
-OPTIONAL = {"transformers", "sentence_transformers"}
+OPTIONAL = {"transformers", "sentence_transformers", "matplotlib"}
 HEAVY = ("torch", "transformers", "langchain_core", "faiss")
 
 

@@ -10,7 +10,8 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from ragcache.evaluation.generators import QA, Split, Story, story
+from ragcache.evaluation.generators import Split, Story, story
+from training.pointers import POINTERS, Pointers, Targets, Turn, to_tensors
 from training.substitute import Substituter
 
 SYSTEM_PROMPTS = (
@@ -53,7 +54,9 @@ class Stage:
 class Batch:
     """`token_ids` `[rows, tokens]` masked; `picked` `[m]` flat indices with `targets`, `weights`, `answer`.
 
-    `answer` numbers the fully masked answers (-1: none), to measure one-step exact match.
+    `answer` numbers the fully masked answers (-1: none), to measure one-step exact match. `pointers` holds,
+    per taught head, flat indices `[p]` of rows and the positions `[p, SOURCES]` in their sequence that they
+    are to look at (-1: none).
     """
 
     token_ids: Tensor
@@ -63,14 +66,16 @@ class Batch:
     targets: Tensor
     weights: Tensor
     answer: Tensor
+    pointers: dict[str, tuple[Tensor, Tensor]]
 
 
 @dataclass(frozen=True)
 class Sequence:
-    """One conversation: all token ids and, per answer, the slice that is the canvas."""
+    """One conversation: all token ids, per answer the slice that is the canvas, where heads are to look."""
 
     ids: list[int]
     canvases: list[tuple[int, int]]
+    targets: Targets
 
 
 class SequenceMaker:
@@ -88,9 +93,12 @@ class SequenceMaker:
     def _encode(self, text: str) -> list[int]:
         return list(self.tokenizer.encode(text, add_special_tokens=False).ids)
 
-    def _turn(self, role: str, text: str) -> list[int]:
-        header = [self.start_header, *self._encode(role), self.end_header]
-        return [*header, *self._encode("\n" + text), self.eot]
+    def _turn(self, ids: list[int], role: str, text: str) -> Turn:
+        """Append a turn to `ids`."""
+        ids += [self.start_header, *self._encode(role), self.end_header]
+        turn = Turn(len(ids), self.tokenizer.encode("\n" + text, add_special_tokens=False), "\n" + text)
+        ids += [*turn.encoding.ids, self.eot]
+        return turn
 
     def _user(self, made: Story, question: str, plain: bool) -> str:
         docs = list(made.docs)
@@ -103,8 +111,8 @@ class SequenceMaker:
             question=question,
         )
 
-    def _answer(self, qa: QA, last: bool, room: int, canvases: tuple[int, ...]) -> list[int]:
-        ids = [*self._encode(" " + qa.answer), self.eot]
+    def _answer(self, content: list[int], last: bool, room: int, canvases: tuple[int, ...]) -> list[int]:
+        ids = [*content, self.eot]
         canvas = len(ids) + self.rng.choice((0, 0, 1, 2, 4))
         if last:
             canvas = max(len(ids), self.rng.choice(canvases))
@@ -119,20 +127,27 @@ class SequenceMaker:
             made = self.substituter.apply(made)
         ids = [self.bos]
         if self.rng.random() < stage.system_share:
-            ids += self._turn("system", self.rng.choices(SYSTEM_PROMPTS, (5, 1, 1, 1))[0])
+            self._turn(ids, "system", self.rng.choices(SYSTEM_PROMPTS, (5, 1, 1, 1))[0])
         canvases: list[tuple[int, int]] = []
-        header = [self.start_header, *self._encode("assistant"), self.end_header]
+        pointers, documents = Pointers(), None
         for number, qa in enumerate(made.questions):
             text = self._user(made, qa.question, stage.plain) if number == 0 else f"Question: {qa.question}"
-            turn = [*self._turn("user", text), *header]
-            room = stage.tokens - len(ids) - len(turn)
-            if room < len(self._encode(" " + qa.answer)) + 1:
+            turned = list(ids)
+            turn = self._turn(turned, "user", text)
+            turned += [self.start_header, *self._encode("assistant"), self.end_header]
+            content = self._encode(" " + qa.answer)
+            room = stage.tokens - len(turned)
+            if room < len(content) + 1:
                 break
-            ids += turn
-            answer = self._answer(qa, number == len(made.questions) - 1, room, stage.canvases)
+            ids = turned
+            if documents is None:
+                documents = turn
+                pointers.told(documents, made)
+            pointers.asked(range(len(ids), len(ids) + len(content)), qa, turn, documents, content)
+            answer = self._answer(content, number == len(made.questions) - 1, room, stage.canvases)
             canvases.append((len(ids), len(ids) + len(answer)))
             ids += answer
-        return Sequence(ids, canvases) if canvases else None
+        return Sequence(ids, canvases, pointers.targets) if canvases else None
 
     def _answer_mask(self, canvas: int) -> list[bool]:
         kind = self.rng.random()
@@ -164,6 +179,7 @@ class SequenceMaker:
         targets: list[int] = []
         weights: list[float] = []
         answer: list[int] = []
+        looking: dict[str, tuple[list[int], list[list[int]]]] = {name: ([], []) for name in POINTERS}
         answers = 0
         for row, sequence in enumerate(sequences):
             ids = list(sequence.ids)
@@ -193,6 +209,12 @@ class SequenceMaker:
                 weights.append(weight)
                 answer.append(number)
                 ids[index] = self.mask
+            answered = {i for start, stop in sequence.canvases for i in range(start, stop)}
+            for name, own in sequence.targets.items():
+                for position, sources in own.items():
+                    if position not in answered or ids[position] == self.mask:
+                        looking[name][0].append(row * tokens + position)
+                        looking[name][1].append(sources)
             token_ids[row, : len(ids)] = torch.tensor(ids)
         spare = -len(picked) % 512  # few different shapes: the allocator keeps its memory
         picked += [0] * spare
@@ -207,4 +229,5 @@ class SequenceMaker:
             torch.tensor(targets),
             torch.tensor(weights),
             torch.tensor(answer),
+            {name: to_tensors(*found) for name, found in looking.items()},
         )

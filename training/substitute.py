@@ -11,7 +11,7 @@ import re
 
 from tokenizers import Tokenizer
 
-from ragcache.evaluation.generators import QA, Story
+from ragcache.evaluation.generators import QA, Story, Told
 
 # Words that carry the meaning of a template rather than a name or a value.
 KEPT = re.compile(
@@ -55,5 +55,9 @@ class Substituter:
 
         return Story(
             tuple(swap(doc) for doc in made.docs),
-            tuple(QA(swap(qa.question), swap(qa.answer), qa.kind) for qa in made.questions),
+            tuple(
+                QA(swap(qa.question), swap(qa.answer), qa.kind, swap(qa.subject), swap(qa.bridge))
+                for qa in made.questions
+            ),
+            tuple(Told(told.doc, swap(told.subject), swap(told.value)) for told in made.told),
         )

@@ -25,14 +25,15 @@ from ragcache.model.config import ModelConfig
 from ragcache.model.rows import Rows
 from ragcache.model.transformer import MaskPredictor
 from training.data import Batch, SequenceMaker, Stage
-from training.dense import DenseAttention
+from training.dense import DenseAttention, pointer_loss
+from training.pointers import POINTERS
 from training.tokenizer import train_tokenizer
 
 COPY = {"single": 0.4, "cloze": 0.6}
 SPANS = {"single": 0.45, "cloze": 0.25, "not_stated": 0.15, "number": 0.1, "list": 0.05}
 ALL = {
-    "single": 0.27, "cloze": 0.08, "two_hop": 0.27, "not_stated": 0.17, "number": 0.05,
-    "list": 0.05, "yes_no": 0.03, "recency": 0.05, "compare": 0.03,
+    "single": 0.3, "cloze": 0.08, "two_hop": 0.27, "not_stated": 0.18, "number": 0.04,
+    "list": 0.04, "yes_no": 0.02, "recency": 0.05, "compare": 0.02,
 }  # fmt: skip
 STAGES = (
     Stage(64, 160, (1, 1), (1, 1), questions=1, kinds=COPY, system_share=0.0, canvases=(8,), plain=True),
@@ -43,8 +44,11 @@ STAGES = (
     Stage(736, 14, docs=(2, 5), facts=(4, 9), questions=14, kinds=ALL),
 )
 ADVANCE_AT = 0.5
-# How many stages back each of ten steps in turn goes: earlier stages are replayed, else they are forgotten.
-REPLAY = (1, 0, 0, 2, 0, 0, 1, 0, 0, 0)
+POINTER_WEIGHT = 1.0
+# How many stages back each of ten steps in turn goes: earlier stages are replayed, else they are forgotten,
+# and shorter ones teach more a second. Once the rate falls, the longest count most.
+REPLAY = (2, 2, 1, 2, 0, 2, 1, 2, 0, 1)
+LAST_REPLAY = (1, 0, 2, 1, 0, 1, 0, 2, 0, 1)
 
 
 def nano_config(vocab_size: int, eos_id: int, mask_id: int) -> ModelConfig:
@@ -132,6 +136,7 @@ class Trainer:
         )
         initialise(self.model, seed)
         self.progress = Progress()
+        self.taught: dict[str, float] = {}
         if start is not None:
             self._start_from(start)
         matrices = [p for n, p in self.model.named_parameters() if p.ndim == 2 and n.startswith("layers.")]
@@ -146,10 +151,11 @@ class Trainer:
         self.trunk = torch.compile(self._hidden, dynamic=False)
         self.loaders: dict[int, object] = {}
 
-    def _hidden(self, token_ids: Tensor, positions: Tensor, bias: Tensor) -> Tensor:
+    def _hidden(self, token_ids: Tensor, positions: Tensor, bias: Tensor) -> tuple[Tensor, list[Tensor]]:
         rows = Rows(token_ids.flatten(), positions.flatten(), (0, token_ids.numel()))
-        hidden: Tensor = self.model(rows, DenseAttention(bias))
-        return hidden
+        attention = DenseAttention(bias, tuple(POINTERS.values()))
+        hidden: Tensor = self.model(rows, attention)
+        return hidden, attention.looks
 
     def _next(self, stage: int) -> Batch:
         if stage not in self.loaders:
@@ -172,15 +178,20 @@ class Trainer:
                 group["lr"] = base * self.rate()
         bias = torch.where(batch.valid, 0.0, float("-inf"))[:, None, None, :]
         with torch.autocast("cpu", torch.bfloat16):
-            hidden = self.trunk(batch.token_ids, batch.positions, bias)
+            hidden, looks = self.trunk(batch.token_ids, batch.positions, bias)
             logits = self.model.logits(hidden[batch.picked]).float()
         losses = F.cross_entropy(logits, batch.targets, reduction="none")
         loss = (losses * batch.weights).sum() / batch.weights.sum()
-        loss.backward()  # type: ignore[no-untyped-call]
+        taught = {
+            name: pointer_loss(scores, *batch.pointers[name])
+            for name, scores in zip(POINTERS, looks, strict=True)
+        }
+        (loss + POINTER_WEIGHT * torch.stack(list(taught.values())).sum()).backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         for optimiser in self.optimisers:
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
+        self.taught = {name: round(float(one.detach()), 3) for name, one in taught.items()}
         return float(loss.detach()), one_step_exact_match(logits.detach(), batch)
 
     def run(self) -> None:
@@ -188,7 +199,8 @@ class Trainer:
         progress, started, last_save = self.progress, time.perf_counter(), time.perf_counter()
         while progress.seconds < self.minutes * 60:
             top = progress.stage
-            stage = max(0, top - REPLAY[progress.step % len(REPLAY)])
+            replay = REPLAY if progress.seconds < self.flat * self.minutes * 60 else LAST_REPLAY
+            stage = max(0, top - replay[progress.step % len(replay)])
             loss, exact = self.step(stage)
             now = time.perf_counter()
             progress.seconds += now - started
@@ -211,6 +223,7 @@ class Trainer:
         p = self.progress
         if p.step % 10 == 0:
             row = {"step": p.step, "stage": stage, "loss": round(loss, 4), "exact": round(exact, 3),
+                   **self.taught,
                    "lr": round(self.rate(), 3), "tokens": p.tokens, "seconds": round(p.seconds)}  # fmt: skip
             with (self.out / "log.jsonl").open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row) + "\n")

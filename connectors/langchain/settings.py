@@ -169,7 +169,6 @@ class EngineSettings(BaseModel):
             "temperature": self.temperature,
             "seed": self.seed,
             "stop": self.stop or [],
-            "criterion": policy.criterion.name,
-            "budget": policy.budget,
+            "policy": policy.name,
             "affixes": self.affixes,
         }

@@ -46,8 +46,18 @@ class RagPipeline:
             raise DocumentError("no text in the documents; pass a .txt or .md file that is not empty")
         self.index = DocumentIndex.build(chunks, embeddings, cache)
 
-    def ask(self, question: str, *, options: DecodingOptions | None = None, compare: bool = False) -> Answer:
-        """Answer one question. Raises `EmptyQuestionError`, `PromptTooLongError` and the engine's errors."""
+    def ask(
+        self,
+        question: str,
+        *,
+        options: DecodingOptions | None = None,
+        compare: bool = False,
+        trace: bool = False,
+    ) -> Answer:
+        """Answer one question; `compare` and `trace` are the request's.
+
+        Raises `EmptyQuestionError`, `PromptTooLongError` and the engine's errors.
+        """
         if not question.strip():
             raise EmptyQuestionError("the question is empty; ask something")
         started = time.perf_counter()
@@ -56,7 +66,7 @@ class RagPipeline:
         chunks = [hit.chunk for hit in hits]
         self._register(chunks)
         prompt = chunk_prompt(question, chunks)
-        request = Request(prompt, options or DecodingOptions(), compare=compare)
+        request = Request(prompt, options or DecodingOptions(), compare=compare, trace=trace)
         future = self.engine.submit(request)
         try:
             completion = future.result()

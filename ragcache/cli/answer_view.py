@@ -10,6 +10,7 @@ from rich.text import Text
 
 from ragcache.cli.output import Stopwatch, console
 from ragcache.engine import AffixUse, Completion
+from ragcache.pipelines.explain.figures import compare, duration
 from ragcache.pipelines.rag.pipeline import Answer
 
 
@@ -76,17 +77,11 @@ def _table(completion: Completion) -> Table:
 
 def worth(completion: Completion) -> str:
     """Probe and refreshes against as many full forwards, and no better than it is."""
-    times, built = completion.timings, completion.reuse.status_counts()["built"]
-    cached_s, full_s = times.probe_s + times.refresh_s, times.full_s * completion.refreshes
-    line = f"context: {_ms(cached_s)}"
-    if full_s:
-        ratio = full_s / cached_s
-        verdict = f"{ratio:.1f} times as fast" if ratio >= 1.05 else "reuse was not faster here"
-        line += f" against {_ms(full_s)} for a full recompute: {verdict}"
+    comparison, built = compare(completion), completion.reuse.status_counts()["built"]
+    line = f"context: {duration(comparison.cached_s)}"
+    if comparison.verdict:
+        line += f" against {duration(comparison.full_s)} for a full recompute: {comparison.verdict}"
     if built:
-        line += f"; building {built} affix{'es' * (built > 1)} took {_ms(times.encode_s)}, once"
+        took = duration(completion.timings.encode_s)
+        line += f"; building {built} affix{'es' * (built > 1)} took {took}, once"
     return line
-
-
-def _ms(seconds: float) -> str:
-    return f"{seconds * 1000:.1f} ms"

@@ -1,9 +1,10 @@
-"""The work behind `ragcache ask`."""
+"""The work behind `ragcache ask` and `ragcache explain`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from ragcache.decoding.denoise import DecodingOptions
 from ragcache.engine import Engine, LoadedModel, load
 from ragcache.errors import ConfigError
 from ragcache.pipelines.rag.documents import Document
-from ragcache.pipelines.rag.pipeline import Answer, RagPipeline
+from ragcache.pipelines.rag.pipeline import RagPipeline
 from ragcache.reuse.policy import ReusePolicy, parse_policy
 
 
@@ -53,16 +54,11 @@ class Settings:
         return cls(model, device, top_k, chosen, decoding)
 
 
-def answer(
-    question: str,
-    documents: Sequence[Document],
-    settings: Settings,
-    store: Path | None,
-    *,
-    compare: bool,
-    watch: Stopwatch,
-) -> Answer:
-    """Load, retrieve, answer. Raises ragcache's typed errors."""
+@contextmanager
+def answering(
+    question: str, documents: Sequence[Document], settings: Settings, store: Path | None, watch: Stopwatch
+) -> Iterator[RagPipeline]:
+    """A pipeline over the documents, ready to be asked `question`. Raises ragcache's typed errors."""
     embedder = MiniLMEmbedder()
     with open_registry(store) as registry:
         with watch.lap("load_model"):
@@ -71,7 +67,7 @@ def answer(
             with watch.lap("index"):
                 vectors = store_folder(store) / "vectors"
                 pipeline = RagPipeline(documents, engine, embedder, top_k=settings.top_k, cache=vectors)
-            return pipeline.ask(question, options=settings.decoding, compare=compare)
+            yield pipeline
 
 
 def _load_both(settings: Settings, embedder: MiniLMEmbedder, question: str) -> LoadedModel:

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from ragcache import __version__
-from ragcache.cli import affix, ask, evaluate, generate
+from ragcache.cli import affix, ask, evaluate, explain, generate
 from ragcache.cli.output import complain, warnings_on_stderr
 from ragcache.errors import RagCacheError
 
@@ -41,6 +41,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("ask")(ask.ask)
+app.command("explain")(explain.explain)
 app.add_typer(affix.app, name="affix")
 app.command("generate")(generate.generate)
 app.command("eval")(evaluate.evaluate)

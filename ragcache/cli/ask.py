@@ -2,60 +2,31 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
 from ragcache.cli import options
-from ragcache.cli.output import Stopwatch, complain, print_json
-from ragcache.errors import ConfigError, EmptyQuestionError
+from ragcache.cli.asking import read_documents
+from ragcache.cli.output import Stopwatch, print_json
 
 
 def ask(
-    question: Annotated[str, typer.Argument(help="What to ask.", show_default=False)],
-    docs: Annotated[
-        list[Path],
-        typer.Option(
-            "--docs", help="A .txt or .md file, or a folder of them; repeatable.", show_default=False
-        ),
-    ],
+    question: options.Question,
+    docs: options.Docs,
     model: options.Model = "nano",
-    top_k: Annotated[int, typer.Option("--top-k", help="Chunks to put into the prompt.")] = 4,
-    budget: Annotated[
-        float | None,
-        typer.Option("--budget", help="Share of affix tokens to recompute, 0..1. [default: 0.2]"),
-    ] = None,
-    policy: Annotated[
-        str | None,
-        typer.Option("--policy", help="Instead of --budget: full, direct or acache@BUDGET."),
-    ] = None,
+    top_k: options.TopK = 4,
+    budget: options.Budget = None,
+    policy: options.Policy = None,
     store: options.Store = None,
-    max_tokens: Annotated[
-        int | None, typer.Option("--max-tokens", help="Length of the answer. [default: 32]")
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="For sampling.")] = 0,
+    max_tokens: options.MaxTokens = None,
+    seed: options.Seed = 0,
     device: options.Device = "auto",
-    compare: Annotated[
-        bool, typer.Option("--compare/--no-compare", help="Time a full recompute too.")
-    ] = True,
+    compare: options.Compare = True,
     as_json: options.Json = False,
 ) -> None:
     """Answer a question about documents, reusing what earlier questions computed."""
     watch = Stopwatch()
-    if not question.strip():
-        raise EmptyQuestionError("the question is empty; ask something")
-    if budget is not None and policy is not None:
-        raise ConfigError("--budget and --policy exclude each other; give one")
-    with watch.lap("documents"):  # before the slow imports: a wrong path is the most frequent mistake
-        from ragcache.pipelines.rag.documents import load_documents
-
-        loaded = load_documents(docs)
-    for warning in loaded.warnings:
-        complain("warning", warning)
+    documents = read_documents(question, docs, budget, policy, watch)
     with watch.lap("imports"):
         from ragcache.cli.answer_view import as_object, show
-        from ragcache.cli.answering import Settings, answer
+        from ragcache.cli.answering import Settings, answering
     settings = Settings.checked(
         model=model,
         device=device,
@@ -65,7 +36,8 @@ def ask(
         max_tokens=max_tokens,
         seed=seed,
     )
-    found = answer(question, loaded.documents, settings, store, compare=compare, watch=watch)
+    with answering(question, documents, settings, store, watch) as pipeline:
+        found = pipeline.ask(question, options=settings.decoding, compare=compare)
     if as_json:
         print_json(as_object(found, watch))
     else:

@@ -10,14 +10,16 @@ from ragcache.decoding.commit import CommitRule, ConfidenceThreshold, FixedSteps
 from ragcache.decoding.denoise import DecodingOptions, denoise
 from ragcache.decoding.encode import encode_affixes
 from ragcache.decoding.step import run
-from ragcache.engine.session import Clock
+from ragcache.engine.clock import Clock
 from ragcache.errors import ConfigError, InputError, PromptTooLongError
 from ragcache.evaluation.jsonl import Record
 from ragcache.model.attention import GatherKV
 from ragcache.model.config import ModelConfig
 from ragcache.model.segment import Segment, whole
 from ragcache.model.transformer import MaskPredictor
-from ragcache.reuse.policy import Full, ReusePolicy, make_plan, parse_policy
+from ragcache.reuse.depth import DepthTable
+from ragcache.reuse.plan import depth_table, make_plan
+from ragcache.reuse.policy import Full, ReusePolicy, parse_policy
 
 REQUIRED = ("parts", "gen_length", "block_length")
 OPTIONAL = ("threshold", "steps", "cache", "budget", "policy", "temperature", "seed")
@@ -56,10 +58,12 @@ class Case:
 
 def run_case(predictor: MaskPredictor, case: Case, policy: ReusePolicy) -> dict[str, Any]:
     """Answer ids, absolute anchor positions, and the number of refresh and refine forwards."""
-    config, options, clock = predictor.config, case.options, Clock()
+    config, options, clock = predictor.config, case.options, Clock(predictor.config.layers)
+    table = depth_table(policy, config.layers, None)
     canvas = Canvas(case.prompt, options.max_tokens, options.block_length, config.mask_id)
-    plan = run(predictor, make_plan(predictor, canvas, _segments(predictor, case), policy, GatherKV))
-    run(predictor, clock.time(denoise(canvas, plan.live, plan.kv, options)))
+    segments = _segments(predictor, case, table)
+    plan = run(predictor, make_plan(predictor, canvas, segments, policy, GatherKV, table))
+    run(predictor, clock.time(denoise(canvas, plan.at_block, plan.kv, options)))
     return {
         "tokens": canvas.answer(),
         "anchors": plan.anchors.tolist(),
@@ -67,10 +71,12 @@ def run_case(predictor: MaskPredictor, case: Case, policy: ReusePolicy) -> dict[
     }
 
 
-def _segments(predictor: MaskPredictor, case: Case) -> list[Segment]:
+def _segments(predictor: MaskPredictor, case: Case, table: DepthTable | None) -> list[Segment]:
     """Every affix, encoded alone, at its offset; equal ones share a page."""
     distinct = list(dict.fromkeys(ids for is_affix, ids in case.parts if is_affix))
-    pages = dict(zip(distinct, encode_affixes(predictor, distinct), strict=True)) if distinct else {}
+    depths = table.checkpoints if table else ()
+    encoded = encode_affixes(predictor, distinct, depths=depths) if distinct else []
+    pages = dict(zip(distinct, encoded, strict=True))
     segments, offset = [], 0
     for is_affix, ids in case.parts:
         if is_affix:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
+import shlex
+import sys
+from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +14,7 @@ import typer
 
 from ragcache.cli import options
 from ragcache.cli.output import complain, console, print_json
+from ragcache.cli.targets import check_target, write_text
 from ragcache.errors import InputError
 
 POLICIES = "full,direct,acache@0.2"
@@ -34,15 +38,40 @@ def evaluate(
         int | None, typer.Option("--n", min=1, help="Examples a data set. [default: 100; all of a file]")
     ] = None,
     top_k: Annotated[int, typer.Option("--top-k", min=1, help="Chunks a prompt, for --questions.")] = 4,
+    placement: Annotated[
+        str, typer.Option("--placement", help="Where documents stand: prefix, infix, suffix, mixed.")
+    ] = "prefix",
+    cache: Annotated[
+        str, typer.Option("--cache", help="Intra-request cache: none, prefix, dual, dllm, window.")
+    ] = "dual",
     model: options.Model = "nano",
     device: options.Device = "auto",
     as_json: options.Json = False,
     out: Annotated[Path | None, typer.Option("--out", help="Write the JSON to this file too.")] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write a page with curves to this file.")
+    ] = None,
+    journal: Annotated[
+        Path | None,
+        typer.Option("--journal", help="Keep every answer in this file; an interrupted run goes on from it."),
+    ] = None,
 ) -> None:
-    """Compare reuse policies by exact match, F1, and agreement with the full recompute."""
-    _check(data, dataset, questions, docs, out)
-    from ragcache.cli.evaluating import from_documents, from_file, from_generators, run
+    """Compare reuse policies: accuracy with intervals, agreement with the full recompute, rows and time."""
+    _check(data, dataset, questions, docs)
+    for name, path in (("--out", out), ("--html", html), ("--journal", journal)):
+        check_target(name, path)
+    from ragcache.cli.evaluating import Plan, from_documents, from_file, from_generators, run
+    from ragcache.decoding.caches import parse_cache
+    from ragcache.evaluation.html import render
+    from ragcache.evaluation.placement import placement_named
+    from ragcache.evaluation.summary import against, summarise
+    from ragcache.reuse.policy import parse_policy
 
+    policies = tuple(parse_policy(text.strip()) for text in policy.split(","))
+    placements = tuple(text.strip() for text in placement.split(","))
+    for name in placements:
+        placement_named(name)
+    parse_cache(cache)
     if questions is not None:
         loaded = from_documents(questions, docs or [], n, top_k)
     elif data is not None:
@@ -51,48 +80,55 @@ def evaluate(
         loaded = from_generators(dataset, n)
     for warning in loaded.warnings:
         complain("warning", warning)
-    result = {"rows": run(loaded.sets, policy.split(","), model=model, device=device)}
+    answers = run(Plan(loaded.sets, policies, placements, cache), model=model, device=device, journal=journal)
+    rows = summarise(answers)
+    result = {"rows": [asdict(row) for row in rows]}
     if as_json:
         print_json(result)
     else:
         _show(result["rows"])
-    if out is not None:  # last: a file that cannot be written must not cost the results
-        _write(out, result)
+    # Last: a file that cannot be written must not cost the results.
+    if out is not None:
+        write_text("--out", out, json.dumps(result, indent=2) + "\n")
+    if html is not None:
+        full = any(p.name == "full" for p in policies)
+        page = render(
+            rows,
+            title="Reuse policies",
+            model=model,
+            created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+            command=shlex.join(["ragcache", *sys.argv[1:]]),
+            differences=against(answers) if full else (),
+        )
+        write_text("--html", html, page)
 
 
 def _check(
-    data: Path | None,
-    dataset: list[str] | None,
-    questions: Path | None,
-    docs: list[Path] | None,
-    out: Path | None,
+    data: Path | None, dataset: list[str] | None, questions: Path | None, docs: list[Path] | None
 ) -> None:
     if sum(source is not None for source in (data, dataset or None, questions)) > 1:
         raise InputError("--data, --dataset and --questions exclude each other; give one")
     if bool(docs) != (questions is not None):
         raise InputError("--questions and --docs belong together; give both")
-    if out is not None and not os.path.isdir(out.absolute().parent):
-        raise InputError(f"--out {out}: there is no folder {out.absolute().parent}; make it first")
-    if out is not None and os.path.isdir(out):
-        raise InputError(f"--out {out}: a folder; name a file")
 
 
-def _write(path: Path, result: dict[str, Any]) -> None:
-    try:
-        path.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"--out {path}: cannot be written ({error.strerror})") from error
+_WIDTH = 150
+_SHOWN = ("dataset", "policy", "placement", "n", "em", "f1", "agreement", "kl", "live_rows", "forwards")
 
 
 def _show(rows: list[dict[str, Any]]) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
-    for column in rows[0]:
-        table.add_column(column, justify="left" if column in ("dataset", "policy") else "right")
+    for column in (*_SHOWN, "refresh_ms"):
+        left = column in ("dataset", "policy", "placement")
+        table.add_column(column, justify="left" if left else "right")
     for row in rows:
-        table.add_row(*map(_cell, row.values()))
-    console().print(table)
+        shown = {name: _cell(row[name]) for name in _SHOWN}
+        shown["em"] += f" [{row['em_low']:.3f} {row['em_high']:.3f}]"
+        table.add_row(*shown.values(), f"{row['refresh_s'] * 1e3:.1f}")
+    out = console()
+    out.print(table, width=max(out.width, _WIDTH))  # a narrow terminal folds lines, cells stay whole
 
 
 def _cell(value: Any) -> str:

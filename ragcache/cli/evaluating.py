@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from functools import partial
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from rich.progress import Progress
+from rich.progress import Progress, TaskID
 
 from ragcache.cli.output import console
 from ragcache.connectors.embedder import MiniLMEmbedder
+from ragcache.decoding.denoise import DecodingOptions
 from ragcache.engine import Engine, load
+from ragcache.evaluation.answers import Answer
 from ragcache.evaluation.examples import read_examples, read_questions
 from ragcache.evaluation.generators import Example, dataset
-from ragcache.evaluation.run import evaluate
+from ragcache.evaluation.journal import Journal
+from ragcache.evaluation.run import Trial, evaluate
 from ragcache.pipelines.rag.chunks import chunk
 from ragcache.pipelines.rag.documents import load_documents
 from ragcache.pipelines.rag.index import DocumentIndex
-from ragcache.reuse.policy import parse_policy
+from ragcache.registry import Registry
+from ragcache.reuse.policy import ReusePolicy
 
 DATASETS = ("single", "two_hop", "not_stated", "single_templates")
 EXAMPLES = 100
+STORE_BYTES = 2 << 30
 
 
 @dataclass(frozen=True)
@@ -55,20 +63,60 @@ def from_documents(questions: Path, docs: Sequence[Path], n: int | None, top_k: 
     return Sets({docs[0].resolve().stem: examples}, loaded.warnings)
 
 
-def run(
-    sets: dict[str, list[Example]], policies: Sequence[str], *, model: str, device: str
-) -> list[dict[str, Any]]:
-    """Rows for JSON. There is no store: pages are cheap to build, and the user's stay as they are."""
-    chosen = [parse_policy(text.strip()) for text in policies]
+@dataclass(frozen=True)
+class Plan:
+    """What to evaluate: examples by data set, under policies and placements."""
+
+    sets: dict[str, list[Example]]
+    policies: tuple[ReusePolicy, ...]
+    placements: tuple[str, ...]
+    cache: str = "dual"
+
+    def trials(self) -> list[Trial]:
+        """One for every data set and placement."""
+        options = DecodingOptions(cache=self.cache)
+        return [
+            Trial(name, examples, self.policies, placement, options)
+            for name, examples in self.sets.items()
+            for placement in self.placements
+        ]
+
+    def header(self, model: str) -> dict[str, Any]:
+        """What must be equal for a journal to be gone on with."""
+        asked = [[e.question, *e.docs, e.answer] for examples in self.sets.values() for e in examples]
+        return {
+            "model": model,
+            "cache": self.cache,
+            "datasets": {name: len(examples) for name, examples in self.sets.items()},
+            "examples": hashlib.sha256(json.dumps(asked).encode()).hexdigest(),
+        }
+
+
+def run(plan: Plan, *, model: str, device: str, journal: Path | None) -> list[Answer]:
+    """All answers. Pages go to a store of this run alone: the user's stays as it is."""
     err = console(stderr=True)
-    with (
-        Engine(load(model, device=device)) as engine,
-        Progress(console=err, disable=not err.is_terminal, transient=True) as progress,
-    ):
-        rows = []
-        for name, examples in sets.items():
-            task = progress.add_task(name, total=len(examples) * len(chosen))
-            rows += evaluate(
-                engine, examples, chosen, dataset=name, on_answer=partial(progress.advance, task)
-            )
-    return [asdict(row) for row in rows]
+    with ExitStack() as stack:
+        loaded = load(model, device=device)
+        kept = journal or Path(stack.enter_context(TemporaryDirectory())) / "answers.jsonl"
+        book = stack.enter_context(Journal(kept, plan.header(loaded.fingerprint)))
+        store = Path(stack.enter_context(TemporaryDirectory())) / "store"
+        registry = stack.enter_context(Registry(store, limit_bytes=STORE_BYTES))
+        engine = stack.enter_context(Engine(loaded, registry))
+        progress = stack.enter_context(Progress(console=err, disable=not err.is_terminal, transient=True))
+        for trial in plan.trials():
+            label = trial.dataset if len(plan.placements) == 1 else f"{trial.dataset} ({trial.placement})"
+            keys = [trial.key(p.name, i) for p in trial.policies for i in range(len(trial.examples))]
+            task = progress.add_task(label, total=len(keys), completed=sum(key in book.done for key in keys))
+
+            def keep(answer: Answer, task: TaskID = task) -> None:
+                book.append(answer)
+                progress.advance(task)
+
+            evaluate(engine, trial, done=book.done, on_answer=keep)
+        wanted = {
+            trial.key(p.name, i)
+            for trial in plan.trials()
+            for p in trial.policies
+            for i in range(len(trial.examples))
+        }
+        return [answer for answer in book.answers if answer.key in wanted]

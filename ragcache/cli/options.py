@@ -7,6 +7,22 @@ from typing import Annotated
 
 import typer
 
+Question = Annotated[str, typer.Argument(help="What to ask.", show_default=False)]
+Docs = Annotated[
+    list[Path],
+    typer.Option("--docs", help="A .txt or .md file, or a folder of them; repeatable.", show_default=False),
+]
+TopK = Annotated[int, typer.Option("--top-k", help="Chunks to put into the prompt.")]
+Budget = Annotated[
+    float | None,
+    typer.Option("--budget", help="Share of affix tokens to recompute, 0..1. [default: 0.2]"),
+]
+Policy = Annotated[
+    str | None, typer.Option("--policy", help="Instead of --budget: full, direct or acache@BUDGET.")
+]
+MaxTokens = Annotated[int | None, typer.Option("--max-tokens", help="Length of the answer. [default: 32]")]
+Seed = Annotated[int, typer.Option("--seed", help="For sampling.")]
+Compare = Annotated[bool, typer.Option("--compare/--no-compare", help="Time a full recompute too.")]
 Model = Annotated[str, typer.Option("--model", help="nano, a checkpoint folder, or a Hugging Face hub id.")]
 Device = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]

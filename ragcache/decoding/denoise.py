@@ -1,7 +1,7 @@
 """Semi-autoregressive block decoding with intra-request KV caches (Fast-dLLM, arXiv 2505.22618).
 
 Every forward is a refresh (all live rows, at a block's start) or a refine (some rows of the canvas, the rest
-frozen). The three cache modes differ only in the rows a refine computes.
+frozen). The intra-request caches differ only in the rows they compute (`ragcache.decoding.caches`).
 """
 
 from __future__ import annotations
@@ -9,30 +9,32 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, get_args
 
 import torch
 from torch import Tensor
 
+from ragcache.decoding.caches import Live, parse_cache
 from ragcache.decoding.canvas import Canvas
 from ragcache.decoding.commit import CommitRule, ConfidenceThreshold
 from ragcache.decoding.sampling import confidence_named, propose
-from ragcache.decoding.step import Step, StepKind, Work
+from ragcache.decoding.step import Step, Work
 from ragcache.errors import ConfigError
 from ragcache.model.attention import RequestKV
 
-CacheMode = Literal["none", "prefix", "dual"]
 MAX_SEED = 2**63 - 1
 
 
 @dataclass(frozen=True)
 class DecodingOptions:
-    """How to denoise. `max_tokens` and `block_length` in tokens; `seed` matters only above temperature 0."""
+    """How to denoise. `max_tokens` and `block_length` in tokens; `seed` matters only above temperature 0.
+
+    `cache` is an intra-request cache in its short form, see `ragcache.decoding.caches.parse_cache`.
+    """
 
     max_tokens: int = 32
     block_length: int = 32
     rule: CommitRule = field(default_factory=ConfidenceThreshold)
-    cache: CacheMode = "dual"
+    cache: str = "dual"
     temperature: float = 0.0
     confidence: str = "low_confidence"
     seed: int = 0
@@ -41,8 +43,7 @@ class DecodingOptions:
         for name in ("max_tokens", "block_length"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1, not {getattr(self, name)}")
-        if self.cache not in get_args(CacheMode):
-            raise ConfigError(f"unknown cache mode {self.cache!r}; known: {', '.join(get_args(CacheMode))}")
+        parse_cache(self.cache)
         if not 0 <= self.seed <= MAX_SEED:
             raise ConfigError(f"seed must be from 0 to {MAX_SEED}, not {self.seed}")
         if not 0.0 <= self.temperature < math.inf:
@@ -52,38 +53,33 @@ class DecodingOptions:
 
 def denoise(
     canvas: Canvas,
-    live: Tensor,
+    at_block: Callable[[int], Live],
     kv: RequestKV,
     options: DecodingOptions,
     ended: Callable[[list[int]], bool] = lambda answer: False,
 ) -> Work[int]:
     """Fill the canvas block by block; the number of positions decided.
 
-    `live` `[n]` are the positions computed at a refresh: everything that `kv` does not hold frozen. After
-    each block `ended` sees the answer so far and may stop; later blocks then stay masked.
+    `at_block` gives the rows of the refresh at the start of a block, by its number: everything that `kv` does
+    not hold frozen. After each block `ended` sees the answer so far and may stop; later blocks then stay
+    masked.
     """
     generator = torch.Generator().manual_seed(options.seed)
+    cache = parse_cache(options.cache).begin(canvas, kv)
     stop = canvas.prompt_tokens
-    for start, stop in canvas.blocks():
-        rows, step = live, 0
+    for number, (start, stop) in enumerate(canvas.blocks()):
+        live, step = at_block(number), 0
         masked = masked_at_start = canvas.masked(start, stop)
         while len(masked):
-            kind: StepKind = "refine" if step else "refresh"
-            sample = torch.searchsorted(rows, masked)
-            logits = yield Step(rows, canvas.token_ids[rows], sample, kv, kind=kind)
+            rows = cache.rows(live, start, stop, step)
+            sample = torch.searchsorted(rows.positions, masked)
+            ids = canvas.token_ids[rows.positions]
+            logits = yield Step(rows.positions, ids, sample, kv, kind=rows.kind, path=rows.path)
             _commit(canvas, masked, logits, options, generator, step, len(masked_at_start))
-            rows, step = refine_rows(options.cache, live, start, stop), step + 1
-            masked = canvas.masked(start, stop)
+            step, masked = step + 1, canvas.masked(start, stop)
         if ended(canvas.answer(stop)):
             break
     return stop - canvas.prompt_tokens
-
-
-def refine_rows(cache: CacheMode, live: Tensor, start: int, stop: int) -> Tensor:
-    """Positions that a refine of the block `start:stop` computes."""
-    if cache == "none":
-        return live
-    return live[(live >= start) & (live < stop)] if cache == "dual" else live[live >= start]
 
 
 def _commit(

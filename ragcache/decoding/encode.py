@@ -1,26 +1,59 @@
-"""Encode affixes: the same forward, over the affix's tokens alone."""
+"""Encode affixes: the same forward, over the affix's tokens alone or within a scaffold."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 
 from ragcache.decoding.step import Step, forward
-from ragcache.model.attention import GatherKV, PageRecorder
+from ragcache.model.attention import GatherKV
+from ragcache.model.recorder import PageRecorder
 from ragcache.model.transformer import MaskPredictor
 from ragcache.page import Page
 
 
-def encode_affixes(predictor: MaskPredictor, affixes: Sequence[Sequence[int]]) -> list[Page]:
-    """Pages of several affixes, each encoded alone at positions 0..n-1, in one ragged forward (ACache)."""
+@dataclass(frozen=True)
+class Scaffold:
+    """Token ids that stand `before` and `after` an affix while it is encoded; none means alone."""
+
+    before: tuple[int, ...] = ()
+    after: tuple[int, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """What an affix key says of the context: "alone", or 64 hex digits."""
+        if self == ALONE:
+            return "alone"
+        return hashlib.sha256(repr((self.before, self.after)).encode()).hexdigest()
+
+
+ALONE = Scaffold()
+
+
+def encode_affixes(
+    predictor: MaskPredictor,
+    affixes: Sequence[Sequence[int]],
+    *,
+    scaffolds: Sequence[Scaffold] | None = None,
+    depths: Sequence[int] = (),
+) -> list[Page]:
+    """Pages of several affixes, in one ragged forward (ACache encodes each alone, at positions 0..n-1).
+
+    With `scaffolds`, one per affix, each is encoded within its own. A page holds the affix's rows only, with
+    the hidden states before each of the layers `depths`.
+    """
     steps, recorders = [], []
-    for ids in affixes:
-        token_ids = torch.tensor(ids, dtype=torch.int64)
-        kv = GatherKV(predictor.config, len(ids), (), predictor.dtype, predictor.device)
-        recorders.append(PageRecorder(kv))
-        positions = torch.arange(len(ids))
+    for ids, scaffold in zip(affixes, scaffolds or [ALONE] * len(affixes), strict=True):
+        token_ids = torch.tensor([*scaffold.before, *ids, *scaffold.after], dtype=torch.int64)
+        kv = GatherKV(predictor.config, len(token_ids), (), predictor.dtype, predictor.device)
+        start = len(scaffold.before)
+        recorder = PageRecorder(depths, slice(start, start + len(ids)))
+        recorders.append(recorder)
         nothing = torch.empty(0, dtype=torch.int64)
-        steps.append(Step(positions, token_ids, nothing, recorders[-1], kind="encode"))
+        path = recorder if depths else None
+        steps.append(Step(torch.arange(len(token_ids)), token_ids, nothing, kv, recorder, "encode", path))
     forward(predictor, steps)
-    return [recorder.page(step.token_ids) for recorder, step in zip(recorders, steps, strict=True)]
+    return [recorder.page(torch.tensor(ids)) for recorder, ids in zip(recorders, affixes, strict=True)]

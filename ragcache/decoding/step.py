@@ -9,7 +9,9 @@ from typing import Literal, TypeAlias, TypeVar
 import torch
 from torch import Tensor
 
-from ragcache.model.attention import Observer, RaggedKV, RequestKV
+from ragcache.model.attention import RequestKV
+from ragcache.model.path import RowPath
+from ragcache.model.ragged import Observer, RaggedKV
 from ragcache.model.rows import Rows
 from ragcache.model.transformer import MaskPredictor
 
@@ -21,7 +23,8 @@ class Step:
     """One request's part of a forward; `kind` says what for (full, encode, probe, refresh or refine).
 
     Rows are given by `positions` `[n]` and `token_ids` `[n]`; logits are wanted at the rows `sample` `[m]`,
-    indices into `positions`. K/V go to `kv`; `observer` looks on.
+    indices into `positions`. K/V go to `kv`; `observer` looks on; `path` says which layers compute which rows
+    (None: every row, all the way).
     """
 
     positions: Tensor
@@ -30,6 +33,12 @@ class Step:
     kv: RequestKV
     observer: Observer | None = None
     kind: StepKind = "refine"
+    path: RowPath | None = None
+
+    def cost(self, layers: int) -> float:
+        """What the forward costs, in rows through all `layers`."""
+        count = len(self.positions)
+        return count if self.path is None else self.path.rows(count, layers)
 
 
 T = TypeVar("T")
@@ -42,7 +51,7 @@ def forward(predictor: MaskPredictor, steps: Sequence[Step]) -> list[Tensor]:
     device = predictor.device
     rows = Rows.join([Rows.single(s.token_ids.to(device), s.positions.to(device)) for s in steps])
     sampled = torch.cat([s.sample + start for s, (start, _) in zip(steps, rows.spans(), strict=True)])
-    attention = RaggedKV([s.kv for s in steps], [s.observer for s in steps])
+    attention = RaggedKV([s.kv for s in steps], [s.observer for s in steps], [s.path for s in steps])
     with torch.inference_mode():
         hidden = predictor(rows, attention, sampled.to(device))
         logits = predictor.logits(hidden) if len(sampled) else hidden

@@ -17,8 +17,10 @@ from torch import Tensor
 
 from ragcache.decoding.step import Step, Work, advance, forward
 from ragcache.engine.loaded_model import LoadedModel
-from ragcache.engine.pages import PageSource, Resolved
+from ragcache.engine.pages import Need, PageSource, Resolved
+from ragcache.engine.profiles import Profiles, published_table
 from ragcache.engine.request import Completion, Request
+from ragcache.engine.scaffold import scaffold_for, system_text
 from ragcache.engine.session import Session, check_window
 from ragcache.errors import (
     ConfigError,
@@ -30,6 +32,8 @@ from ragcache.errors import (
 from ragcache.model.attention import Backend, GatherKV
 from ragcache.prompt import AffixSpan, Prompt, TokenizedPrompt, tokenize
 from ragcache.registry import Registry
+from ragcache.reuse.depth import DepthTable
+from ragcache.reuse.plan import depth_table
 from ragcache.reuse.policy import ReusePolicy
 
 log = logging.getLogger(__name__)
@@ -76,7 +80,8 @@ class Engine:
     """Thread-safe. `submit` from anywhere; waiting requests are batched, answers never depend on peers.
 
     `registry` None builds every page anew. `match_registered` also reuses registered texts that stand
-    unmarked in a prompt. The engine does not own the registry: close it yourself, after the engine.
+    unmarked in a prompt. `profiles` hold what was measured for this model: depth tables, the policy `auto`
+    stands for. The engine does not own the registry: close it yourself, after the engine.
     """
 
     def __init__(
@@ -89,6 +94,7 @@ class Engine:
         backend: Backend = GatherKV,
         match_registered: bool = True,
         min_affix_tokens: int = 8,
+        profiles: Profiles | None = None,
     ) -> None:
         if max_batch < 1:
             raise ConfigError(f"max_batch must be at least 1, not {max_batch}")
@@ -96,6 +102,7 @@ class Engine:
         self.policy = policy or ReusePolicy()
         self.max_batch, self.backend = max_batch, backend
         self.match_registered, self.min_affix_tokens = match_registered, min_affix_tokens
+        self.profiles = profiles or Profiles()
         self._source = PageSource(model, registry)
         self._waiting: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._closed = threading.Event()
@@ -104,12 +111,21 @@ class Engine:
         self._worker.start()
         atexit.register(self.close)  # a worker still inside torch while the interpreter goes down aborts it
 
-    def tokenize(self, prompt: Prompt | str) -> TokenizedPrompt:
-        """Token ids and affix spans of `prompt`; the ids never depend on what is stored."""
+    def tokenize(self, prompt: Prompt | str, *, min_tokens: int = 0) -> TokenizedPrompt:
+        """Token ids and affix spans of `prompt`; the ids never depend on what is stored.
+
+        Affixes shorter than `min_tokens`, or than the engine's own least, are skipped.
+        """
         registered = {}
         if self.match_registered and self.registry is not None:
             registered = _registered(self.registry)
-        return tokenize(prompt, self.model.tokenizer, registered=registered, min_tokens=self.min_affix_tokens)
+        least = max(self.min_affix_tokens, min_tokens)
+        return tokenize(prompt, self.model.tokenizer, registered=registered, min_tokens=least)
+
+    def resolve_policy(self, policy: ReusePolicy | None = None) -> ReusePolicy:
+        """What a request with `policy` gets: the engine's own for None, the profile's for `auto`."""
+        chosen = policy or self.policy
+        return self.profiles.policy(self.model.fingerprint) if chosen.auto else chosen
 
     def submit(
         self, request: Request, on_text: Callable[[str], None] = lambda text: None
@@ -209,18 +225,34 @@ class Engine:
         """Tokenise, resolve pages, take the first step."""
         try:
             started = time.perf_counter()
-            prompt = self.tokenize(job.request.prompt)
+            policy = self.resolve_policy(job.request.policy)
+            table = depth_table(policy, self.model.predictor.config.layers, self._own_table(policy))
+            prompt = self.tokenize(job.request.prompt, min_tokens=policy.min_tokens)
             check_window(prompt, job.request, self.model.predictor.config.max_tokens)
-            policy = job.request.policy or self.policy
             tokenize_s = time.perf_counter() - started
-            resolved = self._source.resolve(prompt.spans if policy.reuses else ())
-            session = Session(job.request, prompt, resolved, self.model, policy, self.backend, tokenize_s)
+            spans = prompt.spans if policy.reuses else ()
+            resolved = self._source.resolve(spans, self._need(job.request, policy, table))
+            session = Session(
+                job.request, prompt, resolved, self.model, policy, self.backend, tokenize_s, table
+            )
             job.work = session.work(job.on_text)
         except Exception as error:
             job.fail(error)
             return False
         job.advance(None)
         return job.step is not None
+
+    def _own_table(self, policy: ReusePolicy) -> DepthTable | None:
+        """The model's own depth table, looked up only when a policy asks for it."""
+        if policy.depth is None or policy.depth.layers is not None or policy.depth.table is not None:
+            return None
+        return self.profiles.depth_table(self.model.fingerprint) or published_table(self.model)
+
+    def _need(self, request: Request, policy: ReusePolicy, table: DepthTable | None) -> Need:
+        depths = table.checkpoints if table else ()
+        if not policy.contextual:
+            return Need(depths)
+        return Need(depths, scaffold_for(request.prompt, self.model), system_text(request.prompt))
 
     def _advance(self, jobs: Sequence[_Job]) -> None:
         """One forward for all; when it fails, one for each, so that only the culprit sees the error."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import torch
 
+from ragcache.decoding.encode import ALONE, Scaffold
 from ragcache.errors import CheckpointError, ConfigError
 from ragcache.model.catalog import find_checkpoint
 from ragcache.model.checkpoint import fingerprint, load_model
@@ -27,14 +28,23 @@ class LoadedModel:
     fingerprint: str
     stop_ids: frozenset[int]
 
-    def key(self, token_ids: tuple[int, ...], namespace: str = "default") -> AffixKey:
-        """The affix key of `token_ids` encoded alone by this model."""
+    def key(
+        self,
+        token_ids: tuple[int, ...],
+        *,
+        scaffold: Scaffold = ALONE,
+        depths: tuple[int, ...] = (),
+        namespace: str = "default",
+    ) -> AffixKey:
+        """The affix key of `token_ids` encoded by this model within `scaffold`, hidden states at `depths`."""
         return AffixKey(
             model=self.fingerprint,
             tokenizer=self.tokenizer.fingerprint,
             dtype=str(self.predictor.dtype).removeprefix("torch."),
             rope=self.predictor.config.rope,
             token_ids=token_ids,
+            context=scaffold.digest,
+            depths=depths,
             namespace=namespace,
         )
 

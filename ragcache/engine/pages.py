@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from ragcache.decoding.encode import encode_affixes
+from ragcache.decoding.encode import ALONE, Scaffold, encode_affixes
+from ragcache.engine.costs import CostModel
 from ragcache.engine.loaded_model import LoadedModel
 from ragcache.engine.request import AffixStatus
 from ragcache.errors import RegistryError
@@ -36,6 +37,38 @@ class Resolved:
     load_s: float
     encode_s: float
 
+    @property
+    def bytes_read(self) -> int:
+        """Bytes of the pages that were there already."""
+        return sum(own.page.size_bytes for own in self.pages.values() if own.status == "hit")
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a policy asks of pages: hidden states before the layers `depths`, and the context of encoding.
+
+    `outside` is text that the scaffold holds itself (the system prompt): it is encoded alone.
+    """
+
+    depths: tuple[int, ...] = ()
+    within: Scaffold = ALONE
+    outside: str = ""
+
+    def scaffold(self, span: AffixSpan) -> Scaffold:
+        """The scaffold of one affix."""
+        return ALONE if self.outside and span.text in self.outside else self.within
+
+
+PLAIN = Need()
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    key: AffixKey
+    text: str
+    scaffold: Scaffold
+    depths: tuple[int, ...]
+
 
 class PageSource:
     """Resolves affix spans to pages. Works without a registry too: then every page is built and dropped."""
@@ -43,43 +76,62 @@ class PageSource:
     def __init__(self, model: LoadedModel, registry: Registry | None) -> None:
         self.model = model
         self.registry = registry
+        self.costs = CostModel()
 
-    def resolve(self, spans: Sequence[AffixSpan]) -> Resolved:
+    def resolve(self, spans: Sequence[AffixSpan], need: Need = PLAIN) -> Resolved:
         """A page for every distinct affix of `spans`; missing ones are encoded in one forward and stored."""
         started = time.perf_counter()
-        texts = {span.token_ids: span.text for span in spans}
-        keys = {ids: self.model.key(ids) for ids in texts}
+        wanted = {
+            span.token_ids: _Wanted(
+                self.model.key(span.token_ids, scaffold=need.scaffold(span), depths=need.depths),
+                span.text,
+                need.scaffold(span),
+                need.depths,
+            )
+            for span in spans
+        }
         pages = {}
-        for ids, key in keys.items():
-            page = self._get(key)
+        for ids, want in wanted.items():
+            page = self._load(want)
             if page is not None:
                 pages[ids] = ResolvedPage(page, "hit")
         load_s = time.perf_counter() - started
-        missing = {ids: key for ids, key in keys.items() if ids not in pages}
+        missing = {ids: want for ids, want in wanted.items() if ids not in pages}
         if missing:
-            pages |= self._build(missing, texts)
+            pages |= self._build(missing)
         return Resolved(pages, load_s, time.perf_counter() - started - load_s)
 
-    def _build(
-        self, missing: dict[tuple[int, ...], AffixKey], texts: dict[tuple[int, ...], str]
-    ) -> dict[tuple[int, ...], ResolvedPage]:
+    def _load(self, want: _Wanted) -> Page | None:
+        """The stored page, unless encoding it anew has proved faster here than reading it."""
+        if self.registry is None or self.costs.encoding_is_faster(len(want.key.token_ids)):
+            return None
+        started = time.perf_counter()
+        page = self._get(want.key)
+        if page is not None:
+            self.costs.loaded(page.tokens, time.perf_counter() - started)
+        return page
+
+    def _build(self, missing: dict[tuple[int, ...], _Wanted]) -> dict[tuple[int, ...], ResolvedPage]:
         pages: dict[tuple[int, ...], ResolvedPage] = {}
         with ExitStack() as locks:
-            for key in sorted(missing.values(), key=lambda key: key.canonical()):
-                self._lock(locks, key)  # always in one order: two processes cannot wait for each other
-            for ids, key in missing.items():
-                page = self._get(key, count=False)
+            for want in sorted(missing.values(), key=lambda want: want.key.canonical()):
+                self._lock(locks, want.key)  # always in one order: two processes cannot wait for each other
+            for ids, want in missing.items():
+                page = self._get(want.key, count=False)
                 if page is not None:  # another process built it while we waited
                     pages[ids] = ResolvedPage(page, "hit")
             todo = [ids for ids in missing if ids not in pages]
             if todo:
                 started = time.perf_counter()
-                built = encode_affixes(self.model.predictor, todo)
+                depths = next(iter(missing.values())).depths
+                scaffolds = [missing[ids].scaffold for ids in todo]
+                built = encode_affixes(self.model.predictor, todo, scaffolds=scaffolds, depths=depths)
                 total = sum(map(len, todo))
                 encode_s = time.perf_counter() - started
+                self.costs.encoded(total, encode_s)
                 for ids, page in zip(todo, built, strict=True):
                     share_s = encode_s * len(ids) / total
-                    pages[ids] = self._store(missing[ids], page, share_s, texts[ids])
+                    pages[ids] = self._store(missing[ids].key, page, share_s, missing[ids].text)
         return pages
 
     def _get(self, key: AffixKey, *, count: bool = True) -> Page | None:

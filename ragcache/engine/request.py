@@ -6,7 +6,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Literal
 
+from torch import Tensor
+
 from ragcache.decoding.denoise import DecodingOptions
+from ragcache.engine.trace import Trace
 from ragcache.errors import ConfigError
 from ragcache.prompt import Prompt
 from ragcache.reuse.policy import ReusePolicy
@@ -22,7 +25,8 @@ class Request:
     `stop` strings end the answer before their first occurrence; an empty one, or anything else than
     strings, raises `ConfigError`.
     `policy` None means the engine's own.
-    `compare` adds one full forward after the answer, to measure what a recompute would have cost.
+    `compare` adds one full forward after the answer, to measure what a recompute would have cost. `trace`
+    asks for the steps and the anchors' scores, `keep_logits` for the first refresh's logits.
     """
 
     prompt: Prompt | str
@@ -30,6 +34,8 @@ class Request:
     stop: tuple[str, ...] = ()
     policy: ReusePolicy | None = None
     compare: bool = False
+    trace: bool = False
+    keep_logits: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.stop, str) or not all(isinstance(stop, str) for stop in self.stop):
@@ -89,7 +95,10 @@ class Timings:
 class Completion:
     """The answer. `token_ids` end before the first stop token; `forwards` is the NFE with the probe.
 
-    `refreshes` of the forwards computed all live rows, one for every block that was decoded.
+    `refreshes` of the forwards computed all live rows, one for every block that was decoded. `rows` are those
+    of all forwards, in rows through all layers; `live_rows` is the share of prompt and canvas that the first
+    refresh computed; `bytes_read` are those of pages that were hit. `first_logits` `[masks, vocabulary]` are
+    those of the first block's masks before anything was decided.
     """
 
     text: str
@@ -101,6 +110,11 @@ class Completion:
     model: str
     policy: str
     refreshes: int = 1
+    rows: float = 0.0
+    live_rows: float = 1.0
+    bytes_read: int = 0
+    trace: Trace | None = None
+    first_logits: Tensor | None = field(default=None, compare=False, repr=False)
 
     @property
     def completion_tokens(self) -> int:

@@ -3,50 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import TypeVar
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from ragcache.decoding.canvas import Canvas
 from ragcache.decoding.denoise import denoise
-from ragcache.decoding.step import Step, StepKind, Work, advance
+from ragcache.decoding.step import Step, Work
 from ragcache.engine.answer import AnswerReader
+from ragcache.engine.clock import Clock
 from ragcache.engine.loaded_model import LoadedModel
 from ragcache.engine.pages import Resolved
 from ragcache.engine.request import AffixUse, Completion, Request, ReuseReport, Timings
+from ragcache.engine.trace import Trace
 from ragcache.errors import PromptTooLongError
 from ragcache.model.attention import Backend, GatherKV
 from ragcache.model.segment import Segment
 from ragcache.prompt import AffixSpan, TokenizedPrompt
-from ragcache.reuse.policy import ReusePolicy, make_plan
-
-T = TypeVar("T")
-
-
-@dataclass
-class Clock:
-    """Seconds and forwards by kind of step."""
-
-    seconds: Counter[StepKind] = field(default_factory=Counter)
-    forwards: Counter[StepKind] = field(default_factory=Counter)
-
-    def time(self, work: Work[T]) -> Work[T]:
-        """The same work, its steps timed."""
-        logits: Tensor | None = None
-        while True:
-            try:
-                step = advance(work, logits)
-            except StopIteration as end:
-                result: T = end.value
-                return result
-            started = time.perf_counter()
-            logits = yield step
-            self.seconds[step.kind] += time.perf_counter() - started  # type: ignore[assignment]
-            self.forwards[step.kind] += 1
+from ragcache.reuse.depth import DepthTable
+from ragcache.reuse.plan import Plan, make_plan
+from ragcache.reuse.policy import ReusePolicy
 
 
 @dataclass(frozen=True)
@@ -60,11 +38,11 @@ class Session:
     policy: ReusePolicy
     backend: Backend
     tokenize_s: float
+    table: DepthTable | None = None
 
     def work(self, on_text: Callable[[str], None] = lambda text: None) -> Work[Completion]:
         """Probe, refresh, refine. `on_text` receives the answer so far after every finished block."""
         started = time.perf_counter()
-        clock = Clock()
         options = self.request.options
         reader = AnswerReader(self.model.tokenizer, self.model.stop_ids, self.request.stop)
         canvas = Canvas(
@@ -73,6 +51,7 @@ class Session:
             options.block_length,
             self.model.predictor.config.mask_id,
         )
+        clock = Clock(self.model.predictor.config.layers, canvas if self.request.trace else None)
 
         def ended(ids: list[int]) -> bool:
             on_text(reader.streamable(ids))
@@ -80,9 +59,9 @@ class Session:
 
         segments = place(self.prompt.spans, self.resolved)
         plan = yield from clock.time(
-            make_plan(self.model.predictor, canvas, segments, self.policy, self.backend)
+            make_plan(self.model.predictor, canvas, segments, self.policy, self.backend, self.table)
         )
-        decided = yield from clock.time(denoise(canvas, plan.live, plan.kv, options, ended))
+        decided = yield from clock.time(denoise(canvas, plan.at_block, plan.kv, options, ended))
         total_s = time.perf_counter() - started
         if self.request.compare:
             yield from clock.time(self._full_forward(canvas))
@@ -96,8 +75,22 @@ class Session:
             timings=self._timings(clock, total_s),
             forwards=clock.forwards.total() - clock.forwards["full"],
             refreshes=clock.forwards["refresh"],
+            rows=sum(clock.rows.values()) - clock.rows.get("full", 0.0),
+            live_rows=clock.first_rows / canvas.tokens,
+            bytes_read=self.resolved.bytes_read,
+            trace=self._trace(canvas, plan, clock) if self.request.trace else None,
+            first_logits=clock.first_logits if self.request.keep_logits else None,
             model=self.model.name,
             policy=self.policy.name,
+        )
+
+    def _trace(self, canvas: Canvas, plan: Plan, clock: Clock) -> Trace:
+        return Trace(
+            token_ids=tuple(canvas.token_ids.tolist()),
+            prompt_tokens=canvas.prompt_tokens,
+            anchors=tuple(plan.anchors.tolist()),
+            scores=dict(zip(plan.scored.tolist(), plan.scores.tolist(), strict=True)),
+            steps=tuple(clock.steps),
         )
 
     def _full_forward(self, canvas: Canvas) -> Work[None]:
@@ -132,10 +125,10 @@ class Session:
             tokenize_s=self.tokenize_s,
             load_s=load_s,
             encode_s=encode_s,
-            probe_s=clock.seconds["probe"],
-            refresh_s=clock.seconds["refresh"],
-            refine_s=clock.seconds["refine"],
-            full_s=clock.seconds["full"],
+            probe_s=clock.seconds.get("probe", 0.0),
+            refresh_s=clock.seconds.get("refresh", 0.0),
+            refine_s=clock.seconds.get("refine", 0.0),
+            full_s=clock.seconds.get("full", 0.0),
             total_s=self.tokenize_s + load_s + encode_s + total_s,
         )
 

@@ -1,102 +1,137 @@
-"""Accuracy of reuse policies on examples."""
+"""Answers of reuse policies to examples, each compared with full recompute."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from statistics import fmean
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
 
 from ragcache.decoding.denoise import DecodingOptions
 from ragcache.engine import Completion, Engine, Request
 from ragcache.errors import PromptTooLongError
+from ragcache.evaluation.answers import Answer, Key
 from ragcache.evaluation.generators import Example
 from ragcache.evaluation.metrics import exact_match, f1
+from ragcache.evaluation.placement import placement_named
 from ragcache.prompt import Affix
-from ragcache.prompt.rag import rag_prompt
 from ragcache.reuse.policy import ReusePolicy
+
+FULL = "full"
+CHUNK = 32  # examples whose logits are held at a time
 
 
 @dataclass(frozen=True)
-class Row:
-    """Means over the `n` examples of a data set under one policy; shares are in 0..1.
-
-    `agreement` is the share of answers identical to those of `full` (None when that was not run), `reused`
-    the share of prompt tokens served from pages, `forwards` the forwards a request took.
-    """
+class Trial:
+    """Examples of one data set, asked under every policy with their documents placed in one way."""
 
     dataset: str
-    policy: str
-    n: int
-    em: float
-    f1: float
-    agreement: float | None
-    reused: float
-    forwards: float
+    examples: Sequence[Example]
+    policies: Sequence[ReusePolicy]
+    placement: str = "prefix"
+    options: DecodingOptions = field(default_factory=DecodingOptions)
+
+    def key(self, policy: str, index: int) -> Key:
+        """What names one answer in a journal."""
+        return self.dataset, policy, self.placement, index
+
+    def request(self, index: int, policy: ReusePolicy) -> Request:
+        """The request of example `index`."""
+        example = self.examples[index]
+        documents = [Affix(f"document {number}", text) for number, text in enumerate(example.docs, start=1)]
+        prompt = placement_named(self.placement)(example.question, documents)
+        return Request(prompt, self.options, policy=policy, keep_logits=True)
 
 
 def evaluate(
     engine: Engine,
-    examples: Sequence[Example],
-    policies: Sequence[ReusePolicy],
+    trial: Trial,
     *,
-    dataset: str,
-    options: DecodingOptions | None = None,
-    on_answer: Callable[[], None] = lambda: None,
-) -> list[Row]:
-    """One row a policy. `on_answer` is called after every answer.
+    done: Collection[Key] = (),
+    on_answer: Callable[[Answer], None] = lambda answer: None,
+) -> list[Answer]:
+    """The answers that are not `done` yet; `on_answer` receives each as soon as it is known.
 
-    Raises `PromptTooLongError` naming the example, and the engine's errors.
+    Where `full` is among the policies, others are compared with it. Raises `PromptTooLongError` naming the
+    example, and the engine's errors.
     """
-    decoding = options or DecodingOptions()
-    done = {p.name: _complete(engine, examples, p, decoding, on_answer) for p in policies}
-    full = [completion.text for completion in done.get("full", ())]
-    return [_row(dataset, name, examples, completions, full) for name, completions in done.items()]
+    answers: list[Answer] = []
+
+    def keep(answer: Answer) -> None:
+        answers.append(answer)
+        on_answer(answer)
+
+    first = sorted(trial.policies, key=lambda policy: policy.name != FULL)  # the others are compared with it
+    for start in range(0, len(trial.examples), CHUNK):
+        chunk = range(start, min(start + CHUNK, len(trial.examples)))
+        full: dict[int, Completion] = {}
+        for policy in first:
+            missing = [i for i in chunk if trial.key(policy.name, i) not in done]
+            needed = missing
+            if policy.name == FULL:  # computed again, not counted again, where others still need it
+                needed = [i for i in chunk if any(trial.key(p.name, i) not in done for p in first)]
+            found = _complete(engine, trial, policy, needed)
+            full = found if policy.name == FULL else full
+            for index in missing:
+                keep(_answer(trial, index, policy, found[index], full.get(index)))
+    return answers
 
 
 def _complete(
-    engine: Engine,
-    examples: Sequence[Example],
-    policy: ReusePolicy,
-    options: DecodingOptions,
-    on_answer: Callable[[], None],
-) -> list[Completion]:
-    """All at once into the queue, so that the engine can batch them."""
-    futures = [engine.submit(_request(example, policy, options)) for example in examples]
-    completions = []
+    engine: Engine, trial: Trial, policy: ReusePolicy, indices: Sequence[int]
+) -> dict[int, Completion]:
+    """One policy at a time, all at once into the queue: batches, and so times, are alike for all policies."""
+    futures = {index: engine.submit(trial.request(index, policy)) for index in indices}
+    completions = {}
     try:
-        for number, future in enumerate(futures, start=1):
+        for index, future in futures.items():
             try:
-                completions.append(future.result())
+                completions[index] = future.result()
             except PromptTooLongError as error:
-                raise PromptTooLongError(error.tokens, error.limit, f"example {number}") from error
-            on_answer()
+                raise PromptTooLongError(error.tokens, error.limit, f"example {index + 1}") from error
     finally:
-        for future in futures:
+        for future in futures.values():
             future.cancel()
     return completions
 
 
-def _request(example: Example, policy: ReusePolicy, options: DecodingOptions) -> Request:
-    documents = [Affix(f"document {number}", text) for number, text in enumerate(example.docs, start=1)]
-    return Request(rag_prompt(example.question, documents), options, policy=policy)
-
-
-def _row(
-    dataset: str,
-    policy: str,
-    examples: Sequence[Example],
-    completions: Sequence[Completion],
-    full: Sequence[str],
-) -> Row:
-    scored = [(c.text, e.answer) for c, e in zip(completions, examples, strict=True)]
-    reports = [completion.reuse for completion in completions]
-    return Row(
-        dataset=dataset,
-        policy=policy,
-        n=len(examples),
-        em=fmean(exact_match(*pair) for pair in scored),
-        f1=fmean(f1(*pair) for pair in scored),
-        agreement=fmean(c.text == f for c, f in zip(completions, full, strict=True)) if full else None,
-        reused=sum(r.reused for r in reports) / sum(r.prompt_tokens for r in reports),
-        forwards=fmean(completion.forwards for completion in completions),
+def _answer(
+    trial: Trial, index: int, policy: ReusePolicy, completion: Completion, full: Completion | None
+) -> Answer:
+    example, timings = trial.examples[index], completion.timings
+    return Answer(
+        dataset=trial.dataset,
+        policy=policy.name,
+        placement=trial.placement,
+        index=index,
+        question=example.question,
+        expected=example.answer,
+        text=completion.text,
+        token_ids=completion.token_ids,
+        em=exact_match(completion.text, example.answer),
+        f1=f1(completion.text, example.answer),
+        agreement=None if full is None else agreement(completion.token_ids, full.token_ids),
+        kl=None if full is None else divergence(full.first_logits, completion.first_logits),
+        live_rows=completion.live_rows,
+        forwards=completion.forwards,
+        rows_computed=round(completion.rows),
+        refresh_s=timings.refresh_s + timings.probe_s,
+        total_s=timings.total_s,
+        bytes_read=completion.bytes_read,
+        group=example.group,
     )
+
+
+def agreement(one: Sequence[int], other: Sequence[int]) -> float:
+    """Share of positions with the same token, out of the longer answer; 1.0 when both are empty."""
+    longest = max(len(one), len(other))
+    return sum(a == b for a, b in zip(one, other, strict=False)) / longest if longest else 1.0
+
+
+def divergence(full: Tensor | None, ours: Tensor | None) -> float | None:
+    """Mean KL divergence in nats of `ours` from `full`, both `[masks, vocabulary]` logits."""
+    if full is None or ours is None:
+        return None
+    log_p, log_q = (torch.log_softmax(t.to(torch.float64), dim=-1) for t in (full, ours))
+    return float((log_p.exp() * (log_p - log_q)).sum(dim=-1).mean())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import Protocol
 
 import torch
@@ -14,7 +13,6 @@ from ragcache.model.config import ModelConfig
 from ragcache.model.rope import angles, rotate
 from ragcache.model.rows import LayerRows
 from ragcache.model.segment import Segment
-from ragcache.page import Page
 
 
 class RequestKV(Protocol):
@@ -28,12 +26,23 @@ class RequestKV(Protocol):
         """Write the rows' K/V into the private buffer, then attend; `[n, heads, head_dim]`."""
         ...
 
-    def frozen_scores(self, layer: int, rows: LayerRows) -> Tensor:
-        """Scaled fp32 scores `[heads, n, frozen]` of the rows over the frozen columns, by position."""
+    def scores(self, layer: int, rows: LayerRows) -> Tensor:
+        """Scaled fp32 scores `[heads, n, positions]` of the rows over all columns, by position."""
         ...
 
-    def promote(self, positions: Tensor) -> RequestKV:
-        """The KV in which the frozen columns at `positions` are live: the next refresh writes them."""
+    def write_values(self, layer: int, positions: Tensor, values: Tensor) -> None:
+        """Replace the values `[n, kv_heads, head_dim]` of live positions, their keys as they are."""
+        ...
+
+    def promote(self, positions: Tensor, depth: int = 0) -> RequestKV:
+        """The KV in which the frozen columns at `positions` are live: the next refresh writes them.
+
+        Below layer `depth` nobody writes them, and what the page holds is still seen.
+        """
+        ...
+
+    def show(self, positions: int) -> None:
+        """From now on only the first `positions` positions are seen; at first all are."""
         ...
 
 
@@ -55,7 +64,7 @@ class GatherKV:
         shape = (config.layers, config.kv_heads, tokens, config.head_dim)
         self.keys = torch.zeros(shape, dtype=dtype, device=device)
         self.values = torch.zeros(shape, dtype=dtype, device=device)
-        self.frozen = torch.cat([s.positions for s in segments]) if segments else torch.empty(0).long()
+        self.shown = tokens
         for segment in segments:
             self._place(segment, config)
 
@@ -74,20 +83,28 @@ class GatherKV:
             self.keys[layer, :, start:stop] = turned
             self.values[layer, :, start:stop] = values[:, first:last]
 
-    def promote(self, positions: Tensor) -> RequestKV:
-        """See `RequestKV`. Live columns are written in place, so only the list of frozen ones changes."""
-        self.frozen = self.frozen[~torch.isin(self.frozen, positions)]
+    def promote(self, positions: Tensor, depth: int = 0) -> RequestKV:
+        """See `RequestKV`. Nothing to do: live columns are written in place."""
         return self
 
-    def frozen_scores(self, layer: int, rows: LayerRows) -> Tensor:
+    def show(self, positions: int) -> None:
         """See `RequestKV`."""
-        return scores(rows.rotated_q.transpose(0, 1), self.keys[layer][:, self.frozen])
+        self.shown = positions
+
+    def scores(self, layer: int, rows: LayerRows) -> Tensor:
+        """See `RequestKV`."""
+        return scores(rows.rotated_q.transpose(0, 1), self.keys[layer])
+
+    def write_values(self, layer: int, positions: Tensor, values: Tensor) -> None:
+        """See `RequestKV`."""
+        self.values[layer].index_copy_(1, positions, values.transpose(0, 1))
 
     def attend(self, layer: int, rows: LayerRows) -> Tensor:
         """See `RequestKV`."""
         keys, values = self.keys[layer], self.values[layer]
         keys.index_copy_(1, rows.positions, rows.rotated_k.transpose(0, 1))
         values.index_copy_(1, rows.positions, rows.v.transpose(0, 1))
+        keys, values = keys[:, : self.shown], values[:, : self.shown]
         q = rows.rotated_q.transpose(0, 1)
         mixed = F.scaled_dot_product_attention(
             q[None], keys[None], values[None], enable_gqa=q.shape[0] != keys.shape[0]
@@ -106,61 +123,3 @@ def by_group(x: Tensor, kv_heads: int) -> Tensor:
     """`x` `[heads, n, m]` as `[kv_heads, heads / kv_heads * n, m]`: the rows of each KV head together."""
     heads, n, m = x.shape
     return x.reshape(kv_heads, heads // kv_heads * n, m)
-
-
-class PageRecorder:
-    """Keeps a copy of every layer's K (before RoPE) and V while an affix is encoded."""
-
-    def __init__(self, inner: RequestKV) -> None:
-        self.inner = inner
-        self.keys: list[Tensor] = []
-        self.values: list[Tensor] = []
-
-    def attend(self, layer: int, rows: LayerRows) -> Tensor:
-        """See `RequestKV`."""
-        for kept, rows_of in ((self.keys, rows.k), (self.values, rows.v)):
-            kept.append(rows_of.transpose(0, 1).clone(memory_format=torch.contiguous_format))
-        return self.inner.attend(layer, rows)
-
-    def frozen_scores(self, layer: int, rows: LayerRows) -> Tensor:
-        """See `RequestKV`."""
-        return self.inner.frozen_scores(layer, rows)
-
-    def promote(self, positions: Tensor) -> RequestKV:
-        """See `RequestKV`."""
-        return PageRecorder(self.inner.promote(positions))
-
-    def page(self, token_ids: Tensor) -> Page:
-        """The page of the tokens `[n]` just encoded, on the CPU."""
-        keys = tuple(k.detach().cpu() for k in self.keys)
-        values = tuple(v.detach().cpu() for v in self.values)
-        return Page(token_ids.cpu(), keys, values)
-
-
-class Observer(Protocol):
-    """Looks at the rows of one request, layer by layer, while a forward runs."""
-
-    def observe(self, layer: int, rows: LayerRows, kv: RequestKV) -> None:
-        """Called after the layer's K/V of the request were written."""
-        ...
-
-
-class RaggedKV:
-    """The attention of a batch: one `RequestKV` per request, and who looks on."""
-
-    def __init__(
-        self, requests: Sequence[RequestKV], observers: Sequence[Observer | None] | None = None
-    ) -> None:
-        self.requests = requests
-        self.observers = observers or [None] * len(requests)
-
-    def attend(self, layer: int, rows: LayerRows, boundaries: tuple[int, ...]) -> Tensor:
-        """See `ragcache.model.transformer.Attention`."""
-        mixed = []
-        for index, (start, stop) in enumerate(pairwise(boundaries)):
-            own = rows.take(slice(start, stop))
-            mixed.append(self.requests[index].attend(layer, own))
-            observer = self.observers[index]
-            if observer is not None:
-                observer.observe(layer, own, self.requests[index])
-        return torch.cat(mixed) if len(mixed) > 1 else mixed[0]

@@ -110,40 +110,66 @@ class SegmentKV:
         for segment, _ in segments:
             live[segment.positions] = False
         self.slots = torch.where(live, live.cumsum(0) - 1, -1).to(device)
+        self.shown = int(live.sum())
         self.keep = [segment.keep.to(device) for segment, _ in segments]
         shape = (config.layers, config.kv_heads, int(live.sum()), config.head_dim)
         self.keys = torch.zeros(shape, dtype=dtype, device=device)
         self.values = torch.zeros(shape, dtype=dtype, device=device)
+        self._turned = torch.empty(0, dtype=torch.int64, device=device)
         self._turns: list[tuple[Tensor, Tensor]] = []
 
     def attend(self, layer: int, rows: LayerRows) -> Tensor:
         """See `ragcache.model.attention.RequestKV`."""
-        if layer == 0:
-            self._turns = self._relative_angles(rows.positions)
+        if layer == 0 or not torch.equal(rows.positions, self._turned):  # rows may differ between layers
+            self._turned, self._turns = rows.positions, self._relative_angles(rows.positions)
         slots = self.slots[rows.positions]
         self.keys[layer].index_copy_(1, slots, rows.rotated_k.transpose(0, 1))
         self.values[layer].index_copy_(1, slots, rows.v.transpose(0, 1))
-        parts = [attend_columns(rows.rotated_q.transpose(0, 1), self.keys[layer], self.values[layer])]
+        keys, values = self.keys[layer][:, : self.shown], self.values[layer][:, : self.shown]
+        parts = [attend_columns(rows.rotated_q.transpose(0, 1), keys, values)]
         for (_, page), turn, keep in zip(self.segments, self._turns, self.keep, strict=True):
             q = rotate(rows.q, *turn).transpose(0, 1)
             parts.append(attend_columns(q, page.keys[layer], page.values[layer], keep))
         return merge(parts).to(rows.v.dtype).transpose(0, 1)
 
-    def frozen_scores(self, layer: int, rows: LayerRows) -> Tensor:
+    def scores(self, layer: int, rows: LayerRows) -> Tensor:
         """See `ragcache.model.attention.RequestKV`."""
+        out = rows.q.new_empty((rows.q.shape[1], len(rows.q), len(self.slots)), dtype=torch.float32)
+        out[:, :, self.slots >= 0] = scores(rows.rotated_q.transpose(0, 1), self.keys[layer])
         turns = self._relative_angles(rows.positions)
-        parts = [
-            scores(rotate(rows.q, *turn).transpose(0, 1), page.keys[layer][:, keep])
-            for (_, page), turn, keep in zip(self.segments, turns, self.keep, strict=True)
-        ]
-        return torch.cat(parts, dim=-1)
+        for (segment, page), turn, keep in zip(self.segments, turns, self.keep, strict=True):
+            q = rotate(rows.q, *turn).transpose(0, 1)
+            out[:, :, segment.positions.to(out.device)] = scores(q, page.keys[layer][:, keep])
+        return out
 
-    def promote(self, positions: Tensor) -> SegmentKV:
+    def write_values(self, layer: int, positions: Tensor, values: Tensor) -> None:
+        """See `ragcache.model.attention.RequestKV`."""
+        self.values[layer].index_copy_(1, self.slots[positions], values.transpose(0, 1))
+
+    def promote(self, positions: Tensor, depth: int = 0) -> SegmentKV:
         """See `ragcache.model.attention.RequestKV`. Private slots are laid out anew."""
         left = [(segment.without(positions), page) for segment, page in self.segments]
         segments = [(segment, page) for segment, page in left if bool(segment.keep.any())]
         dtype, device = self.keys.dtype, self.keys.device
-        return SegmentKV(self.config, len(self.slots), segments, dtype, device)
+        promoted = SegmentKV(self.config, len(self.slots), segments, dtype, device)
+        for segment, _ in self.segments if depth else ():
+            promoted._copy(segment, positions[torch.isin(positions, segment.positions)], depth)
+        return promoted
+
+    def show(self, positions: int) -> None:
+        """See `ragcache.model.attention.RequestKV`."""
+        self.shown = int((self.slots[:positions] >= 0).sum())
+
+    def _copy(self, segment: Segment, positions: Tensor, depth: int) -> None:
+        """The page's columns at `positions`, below layer `depth`, into private slots."""
+        device, dtype = self.keys.device, self.keys.dtype
+        columns, slots = positions - segment.offset, self.slots[positions.to(device)]
+        cos, sin = angles(positions.to(device), self.config.head_dim, self.config.rope_theta)
+        cos, sin = cos.transpose(0, 1), sin.transpose(0, 1)
+        for layer in range(depth):
+            keys, values = segment.page.keys[layer][:, columns], segment.page.values[layer][:, columns]
+            self.keys[layer].index_copy_(1, slots, rotate(keys.to(device), cos, sin).to(dtype))
+            self.values[layer].index_copy_(1, slots, values.to(device, dtype))
 
     def _relative_angles(self, positions: Tensor) -> list[tuple[Tensor, Tensor]]:
         config = self.config

@@ -30,7 +30,10 @@ class Codec(Protocol):
 
 
 class RawCodec:
-    """Keys and values as the model made them: `k.{layer}` and `v.{layer}`, `[kv_heads, n, head_dim]`."""
+    """Keys and values as the model made them: `k.{layer}` and `v.{layer}`, `[kv_heads, n, head_dim]`.
+
+    Hidden states before a layer, where the page has them: `h.{layer}`, `[n, hidden]`.
+    """
 
     name = "raw"
 
@@ -40,15 +43,18 @@ class RawCodec:
         for layer, (key, value) in enumerate(zip(page.keys, page.values, strict=True)):
             tensors[f"k.{layer}"] = key.detach().cpu().contiguous()
             tensors[f"v.{layer}"] = value.detach().cpu().contiguous()
+            if layer in page.hidden:
+                tensors[f"h.{layer}"] = page.hidden[layer].detach().cpu().contiguous()
         return tensors
 
     def decode(self, token_ids: Tensor, tensors: Mapping[str, Tensor]) -> Page:
         """See `Codec.decode`; the page shares the tensors' memory."""
-        layers = range(len(tensors) // 2)
+        layers = range(sum(name.startswith("k.") for name in tensors))
         return Page(
             token_ids=token_ids,
             keys=tuple(tensors[f"k.{layer}"] for layer in layers),
             values=tuple(tensors[f"v.{layer}"] for layer in layers),
+            hidden={layer: tensors[f"h.{layer}"] for layer in layers if f"h.{layer}" in tensors},
         )
 
 

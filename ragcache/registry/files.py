@@ -130,4 +130,9 @@ def page_problem(key: AffixKey, page: Page) -> str | None:
             return f"shape {list(tensor.shape)} instead of [kv_heads, {page.tokens}, head_dim]"
         if str(tensor.dtype) != f"torch.{key.dtype}":
             return f"{tensor.dtype} instead of the key's {key.dtype}"
+    if sorted(page.hidden) != sorted(set(key.depths)):
+        return f"hidden states at the layers {sorted(page.hidden)} instead of {sorted(set(key.depths))}"
+    for tensor in page.hidden.values():
+        if tensor.dim() != 2 or len(tensor) != page.tokens or str(tensor.dtype) != f"torch.{key.dtype}":
+            return f"hidden states {list(tensor.shape)} in {tensor.dtype} instead of [{page.tokens}, hidden]"
     return None

@@ -19,7 +19,8 @@ class AffixKey:
     """Names one page by content: not by affix name and not by offset, so one page serves every place.
 
     `token_ids` is the affix's own encoding, `context` what it was encoded in ("alone", or the digest
-    of a scaffold). Raises `InputError` for an empty or non-text field or for no token ids.
+    of a scaffold), `depths` the layers before which hidden states are kept. Raises `InputError` for an empty
+    or non-text field or for no token ids.
     """
 
     model: str
@@ -31,6 +32,7 @@ class AffixKey:
     adapter: str = "none"
     codec: str = "raw"
     namespace: str = "default"
+    depths: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         for name, value in self._texts().items():
@@ -63,6 +65,8 @@ class AffixKey:
             "tokens": len(self.token_ids),
             "token_ids": hashlib.sha256(packed).hexdigest(),
         }
+        if self.depths:  # pages without hidden states keep the digest they always had
+            fields["depths"] = ",".join(map(str, self.depths))
         return json.dumps(fields, sort_keys=True, separators=(",", ":"))
 
     def digest(self, secret: bytes) -> str:

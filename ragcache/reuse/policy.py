@@ -1,55 +1,111 @@
-"""Reuse policies: which affix tokens a request recomputes, and the plan that follows."""
+"""Reuse policies: what a request recomputes of its affixes, as one value with a short string form."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
 
-import torch
-from torch import Tensor
-
-from ragcache.decoding.canvas import Canvas
-from ragcache.decoding.step import Work
 from ragcache.errors import ConfigError
-from ragcache.model.attention import Backend, RequestKV
-from ragcache.model.segment import Segment
-from ragcache.model.transformer import MaskPredictor
-from ragcache.reuse.criteria import AnchorCriterion, Influence, ReuseContext
+from ragcache.reuse.budget import AdaptiveShare, Budget, Share
+from ragcache.reuse.context import AnchorCriterion
+from ragcache.reuse.criteria import CRITERIA, Influence, criterion_named
+from ragcache.reuse.depth import DepthTable
+
+FORMS = "full, direct, auto, depth, depth=LAYERS, adaptive@MASS, " + ", ".join(
+    f"{n}@BUDGET" for n in CRITERIA
+)
+EXAMPLES = "acache@0.2, depth+acache@0.2, adaptive@0.9, acache@0.2+once, acache@0.2+contextual"
+
+
+@dataclass(frozen=True)
+class Depth:
+    """Layers of all affix rows served from pages: `layers`, or what `table` says for the affix share.
+
+    Both None: the table that was measured or published for the model at hand.
+    """
+
+    layers: int | None = None
+    table: DepthTable | None = None
+
+    def __post_init__(self) -> None:
+        if self.layers is not None and self.layers < 0:
+            raise ConfigError(f"depth {self.layers} is negative; give a number of layers")
+
+    @property
+    def name(self) -> str:
+        """As in policy strings."""
+        return "depth" if self.layers is None else f"depth={self.layers}"
 
 
 @dataclass(frozen=True)
 class ReusePolicy:
-    """Recompute the share `budget` (0..1) of all affix tokens, chosen by `criterion`.
+    """Recompute the share `budget` (0..1, or a `Budget`) of all affix tokens, chosen by `criterion`.
 
-    Budget 0 reuses everything as it is (direct); budget 1 recomputes everything (full).
+    Budget 0 reuses everything as it is (direct); budget 1 recomputes everything (full). With `depth`, layers
+    below it reuse everything and the anchors join there. `refresh_every` counts blocks: anchors are
+    recomputed at the start of every n-th block (None: of the first only). `contextual` encodes affixes within
+    a scaffold (system prompt, neutral question, canvas) instead of alone. Affixes of fewer than `min_tokens`
+    tokens are simply computed. `auto` stands for what `ragcache tune` found for the model.
     """
 
-    budget: float = 0.2
+    budget: float | Budget = 0.2
     criterion: AnchorCriterion = field(default_factory=Influence)
+    depth: Depth | None = None
+    refresh_every: int | None = 1
+    contextual: bool = False
+    min_tokens: int = 0
+    auto: bool = False
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.budget <= 1.0:
-            raise ConfigError(f"budget {self.budget} lies outside 0..1; use 0.2 to recompute a fifth")
+        if isinstance(self.budget, (int, float)):
+            object.__setattr__(self, "budget", Share(float(self.budget)))
+        if isinstance(self.budget, AdaptiveShare) and not self.criterion.is_mass:
+            raise ConfigError(
+                f"an adaptive budget is a share of attention; {self.criterion.name!r} gives none: use acache"
+            )
+        if self.refresh_every is not None and self.refresh_every < 1:
+            raise ConfigError(f"refresh_every must be at least 1 block, not {self.refresh_every}")
+        if self.min_tokens < 0:
+            raise ConfigError(f"min_tokens must be 0 or more, not {self.min_tokens}")
+
+    @property
+    def amount(self) -> Budget:
+        """The budget as an object."""
+        assert not isinstance(self.budget, (int, float))  # see __post_init__
+        return self.budget
 
     @property
     def name(self) -> str:
-        """`full`, `direct` or `criterion@budget`."""
-        ends = {0.0: "direct", 1.0: "full"}
-        return ends.get(self.budget, f"{self.criterion.name}@{self.budget:g}")
+        """The short form; `parse_policy` reads it back."""
+        if self.auto:
+            return "auto"
+        anchors = self._anchor_name()
+        parts = [self.depth.name] if self.depth else []
+        parts += [anchors] if anchors else []
+        if self.refresh_every != 1:
+            parts.append("once" if self.refresh_every is None else f"every={self.refresh_every}")
+        parts += ["contextual"] if self.contextual else []
+        parts += [f"min={self.min_tokens}"] if self.min_tokens else []
+        return "+".join(parts)
+
+    def _anchor_name(self) -> str:
+        if isinstance(self.amount, AdaptiveShare):
+            named = f"adaptive{self.amount.name}"
+            return named if self.criterion == Influence() else f"{self.criterion.name}+{named}"
+        if self.amount.least == 1.0:
+            return "" if self.depth else "full"
+        return "direct" if self.amount.most == 0.0 else f"{self.criterion.name}{self.amount.name}"
 
     @property
     def reuses(self) -> bool:
         """False when every affix token is recomputed anyway, so that no page is needed."""
-        return self.budget < 1.0
-
-    def anchors(self, affix_tokens: int) -> int:
-        """How many of `affix_tokens` become anchors; rounded up."""
-        return math.ceil(round(self.budget * affix_tokens, 9))
+        return self.amount.least < 1.0 or self.depth is not None
 
 
 Full = ReusePolicy(budget=1.0)
 Direct = ReusePolicy(budget=0.0)
+Auto = ReusePolicy(auto=True)
 
 
 def Anchors(budget: float = 0.2) -> ReusePolicy:
@@ -58,52 +114,62 @@ def Anchors(budget: float = 0.2) -> ReusePolicy:
 
 
 def parse_policy(text: str) -> ReusePolicy:
-    """A policy from its short form: `full`, `direct`, `acache@0.2`."""
-    named = {"full": Full, "direct": Direct}
-    if text in named:
-        return named[text]
-    kind, _, budget = text.partition("@")
-    if kind == "acache":
-        try:
-            return Anchors(float(budget)) if budget else Anchors()
-        except ValueError as error:
-            raise ConfigError(f"policy {text!r}: {error}") from None
-    raise ConfigError(f"unknown policy {text!r}; known: full, direct, acache@BUDGET (e.g. acache@0.2)")
+    """A policy from its short form, parts joined by `+`: `acache@0.2`, `depth+acache@0.2`, `direct`.
+
+    Raises `ConfigError` naming the known forms.
+    """
+    policy, anchored = ReusePolicy(budget=1.0), False
+    parts = [part.strip() for part in text.split("+")]
+    alone = {"full": Full, "direct": Direct, "auto": Auto}
+    if len(parts) == 1 and parts[0] in alone:
+        return alone[parts[0]]
+    for part in parts:
+        word, sign, value = part.partition("@") if "@" in part else part.partition("=")
+        if word in CRITERIA or word in ("adaptive", "direct"):
+            policy = _with_anchors(policy, text, word, value)
+            anchored = True
+        elif word in _OPTIONS and (bool(sign) == _OPTIONS[word][0] or word == "depth"):
+            policy = _guarded(text, partial(_OPTIONS[word][1], policy, value))
+        else:
+            raise ConfigError(f"unknown policy {text!r}; known: {FORMS}; for example {EXAMPLES}")
+    if not anchored and policy.depth is None:
+        raise ConfigError(f"policy {text!r} does not say what to recompute; for example {EXAMPLES}")
+    return policy
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What a request computes: `live` positions at every refresh, `anchors` among them, all else frozen."""
-
-    live: Tensor
-    anchors: Tensor
-    kv: RequestKV
-
-
-def make_plan(
-    predictor: MaskPredictor,
-    canvas: Canvas,
-    segments: Sequence[Segment],
-    policy: ReusePolicy,
-    backend: Backend,
-) -> Work[Plan]:
-    """Choose anchors, probing where the criterion needs it; `segments` are disjoint and in prompt order."""
-    kv = backend(predictor.config, canvas.tokens, segments, predictor.dtype, predictor.device)
-    affix = torch.cat([torch.empty(0, dtype=torch.int64), *(segment.positions for segment in segments)])
-    live = _complement(affix, canvas.tokens)
-    count = policy.anchors(len(affix))
-    anchors = affix[:0]
-    if count >= len(affix):
-        anchors = affix
-    elif count:
-        masked = torch.arange(canvas.prompt_tokens, canvas.tokens)
-        context = ReuseContext(canvas.token_ids, live, affix, masked, kv)
-        scores = yield from policy.criterion.score(context)
-        anchors = affix[scores.sort(descending=True, stable=True).indices[:count]].sort().values
-    return Plan(torch.cat((live, anchors)).sort().values, anchors, kv.promote(anchors))
+def _with_anchors(policy: ReusePolicy, text: str, word: str, value: str) -> ReusePolicy:
+    if word == "direct":
+        return replace(policy, budget=0.0)
+    if word == "adaptive":
+        return _guarded(text, lambda: replace(policy, budget=_adaptive(value)))
+    criterion = criterion_named(word)
+    return _guarded(text, lambda: replace(policy, criterion=criterion, budget=_share(value)))
 
 
-def _complement(positions: Tensor, tokens: int) -> Tensor:
-    live = torch.ones(tokens, dtype=torch.bool)
-    live[positions] = False
-    return live.nonzero().squeeze(-1)
+def _share(value: str) -> Share:
+    return Share(float(value)) if value else Share()
+
+
+def _adaptive(value: str) -> AdaptiveShare:
+    mass, _, bounds = value.partition(":")
+    if not bounds:
+        return AdaptiveShare(float(mass or 0.9))
+    least, _, most = bounds.partition("-")
+    return AdaptiveShare(float(mass), float(least), float(most))
+
+
+def _guarded(text: str, make: Callable[[], ReusePolicy]) -> ReusePolicy:
+    try:
+        return make()
+    except (ValueError, ConfigError) as error:
+        raise ConfigError(f"policy {text!r}: {error}") from None
+
+
+# word -> (whether a value follows, what it changes)
+_OPTIONS: dict[str, tuple[bool, Callable[[ReusePolicy, str], ReusePolicy]]] = {
+    "depth": (False, lambda p, v: replace(p, depth=Depth(int(v) if v else None))),
+    "once": (False, lambda p, v: replace(p, refresh_every=None)),
+    "every": (True, lambda p, v: replace(p, refresh_every=int(v))),
+    "contextual": (False, lambda p, v: replace(p, contextual=True)),
+    "min": (True, lambda p, v: replace(p, min_tokens=int(v))),
+}

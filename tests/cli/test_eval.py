@@ -26,18 +26,18 @@ def test_own_data_gives_one_row_a_policy(run: Run, data: Path, model: Path, tmp_
     assert json.loads(out.read_text()) == found
     assert [row["policy"] for row in found["rows"]] == ["full", "direct", "acache@0.2"]
     assert all((row["dataset"], row["n"]) == ("mine", 2) for row in found["rows"])
-    assert {"em", "f1", "agreement", "reused"} <= set(found["rows"][0])
+    assert {"em", "em_low", "em_high", "f1", "agreement", "kl", "refresh_s"} <= set(found["rows"][0])
     full, direct, anchors = found["rows"]
     assert full["agreement"] == 1.0
-    assert full["reused"] == 0.0 < anchors["reused"] < direct["reused"]
+    assert full["live_rows"] == 1.0 > anchors["live_rows"] > direct["live_rows"] > 0.0
 
 
 def test_people_see_a_table(run: Run, data: Path, model: Path) -> None:
     result = run("eval", "--data", data, "--model", model, "--policy", "direct")
     assert result.err == ""
     header, row = result.out.splitlines()
-    assert header.split()[:3] == ["dataset", "policy", "n"]
-    assert row.split()[:3] == ["mine", "direct", "3"]
+    assert header.split()[:4] == ["dataset", "policy", "placement", "n"]
+    assert row.split()[:4] == ["mine", "direct", "prefix", "3"]
     assert "-" in row.split()  # without full there is nothing to agree with
 
 
@@ -53,7 +53,47 @@ def test_questions_about_a_folder(run: Run, docs: Path, model: Path, tmp_path: P
     options = ("--questions", questions, "--docs", docs, "--model", model, "--top-k", 1, "--policy", "direct")
     [row] = run("eval", *options, "--json").json["rows"]
     assert (row["dataset"], row["n"]) == ("docs", 1)
-    assert row["reused"] > 0
+    assert row["live_rows"] < 1
+
+
+def test_an_interrupted_run_goes_on_and_counts_nothing_twice(
+    run: Run, data: Path, model: Path, tmp_path: Path
+) -> None:
+    journal = tmp_path / "journal.jsonl"
+    options = ("eval", "--data", data, "--model", model, "--policy", "full,direct", "--json")
+    whole = run(*options).json
+    run(*options, "--journal", journal)
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(lines[:4]) + lines[4][:20])  # stopped while it wrote
+    again = run(*options, "--journal", journal).json
+    timeless = [
+        [
+            {k: v for k, v in row.items() if k not in ("refresh_s", "total_s", "bytes_read")}
+            for row in found["rows"]
+        ]
+        for found in (whole, again)
+    ]
+    assert timeless[0] == timeless[1]
+    assert len(journal.read_bytes().splitlines()) == 1 + 6
+
+
+def test_a_journal_of_other_questions_is_refused(run: Run, data: Path, model: Path, tmp_path: Path) -> None:
+    journal = tmp_path / "journal.jsonl"
+    options = ("--model", model, "--policy", "direct", "--journal", journal)
+    run("eval", "--data", data, *options, "--n", 1)
+    result = run("eval", "--data", data, *options, "--n", 2)
+    assert result.code == 2
+    assert "choose another file or delete it" in result.err
+
+
+def test_the_page_shows_every_policy(run: Run, data: Path, model: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    page = tmp_path / "report.html"
+    options = ("--policy", "full,direct,acache@0.5", "--placement", "prefix,suffix", "--html", page)
+    result = run("eval", "--data", data, "--model", model, "--n", 1, *options)
+    assert result.err == ""
+    text = page.read_text()
+    assert all(name in text for name in ("acache@0.5", "direct", "suffix"))
 
 
 @pytest.mark.parametrize(
@@ -68,6 +108,9 @@ def test_questions_about_a_folder(run: Run, docs: Path, model: Path, tmp_path: P
         (("--docs", "a"), "belong together"),
         (("--out", "no/such/rows.json"), "there is no folder"),
         (("--out", "."), "a folder; name a file"),
+        (("--html", "."), "a folder; name a file"),
+        (("--placement", "above"), "unknown placement 'above'"),
+        (("--cache", "triple"), "unknown cache mode 'triple'"),
     ],
     ids=str,
 )

@@ -9,9 +9,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from ragcache.decoding.caches import Live
 from ragcache.decoding.canvas import Canvas
 from ragcache.decoding.commit import ConfidenceThreshold, FixedSteps
-from ragcache.decoding.denoise import CacheMode, DecodingOptions, denoise
+from ragcache.decoding.denoise import DecodingOptions, denoise
 from ragcache.decoding.step import Step
 from ragcache.errors import ConfigError
 from ragcache.model.attention import RequestKV
@@ -39,7 +40,8 @@ def drive(
 ) -> tuple[list[Step], int]:
     """All steps, and the number of positions decided."""
     kv = cast(RequestKV, object())  # never touched: nothing is forwarded here
-    work = denoise(canvas, torch.arange(canvas.tokens) if live is None else live, kv, options, **more)
+    rows = Live(torch.arange(canvas.tokens) if live is None else live)
+    work = denoise(canvas, lambda block: rows, kv, options, **more)
     steps = [next(work)]
     while True:
         try:
@@ -60,7 +62,7 @@ def rows_of(steps: list[Step]) -> list[list[int]]:
         ("dual", [2, 3], [4, 5]),
     ],
 )
-def test_rows_of_refresh_and_refine(mode: CacheMode, first: list[int], second: list[int]) -> None:
+def test_rows_of_refresh_and_refine(mode: str, first: list[int], second: list[int]) -> None:
     options = DecodingOptions(4, 2, ONE_BY_ONE, mode)
     steps, decided = drive(Canvas([7, 8], 4, 2, MASK), options)
     everything = list(range(6))
@@ -70,7 +72,7 @@ def test_rows_of_refresh_and_refine(mode: CacheMode, first: list[int], second: l
 
 
 @pytest.mark.parametrize("mode", ["none", "prefix", "dual"])
-def test_frozen_rows_are_never_computed(mode: CacheMode) -> None:
+def test_frozen_rows_are_never_computed(mode: str) -> None:
     live = torch.tensor([0, 3, 6, 7, 8, 9])
     canvas = Canvas(range(6), 4, 2, MASK)
     steps, _ = drive(canvas, DecodingOptions(4, 2, ONE_BY_ONE, mode), live=live)

@@ -33,7 +33,7 @@ from ragcache.errors import (
 from ragcache.model.transformer import MaskPredictor
 from ragcache.prompt import Prompt
 from ragcache.registry import Registry
-from ragcache.reuse.criteria import ReuseContext
+from ragcache.reuse.context import ReuseContext
 from ragcache.reuse.policy import ReusePolicy
 
 Forward = Callable[[MaskPredictor, Sequence[Step]], list[Tensor]]
@@ -270,9 +270,9 @@ def test_an_affix_is_built_by_one_only(
 def _counting(calls: list[int]) -> Callable[..., object]:
     from ragcache.decoding.encode import encode_affixes
 
-    def counted(predictor: MaskPredictor, affixes: Sequence[Sequence[int]]) -> object:
+    def counted(predictor: MaskPredictor, affixes: Sequence[Sequence[int]], **how: object) -> object:
         calls.append(len(affixes))
-        return encode_affixes(predictor, affixes)
+        return encode_affixes(predictor, affixes, **how)  # type: ignore[arg-type]
 
     return counted
 

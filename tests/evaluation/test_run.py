@@ -1,71 +1,126 @@
-"""Rows of an evaluation, with an engine whose answers are known."""
+"""Answers of an evaluation, with an engine whose answers are known."""
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import Future
 from typing import cast
 
 import pytest
+import torch
 
 from ragcache.engine import Completion, Engine, Request, ReuseReport, Timings
-from ragcache.errors import PromptTooLongError
+from ragcache.errors import ConfigError, PromptTooLongError
+from ragcache.evaluation.answers import Answer
 from ragcache.evaluation.generators import Example
-from ragcache.evaluation.run import evaluate
-from ragcache.prompt import Prompt
+from ragcache.evaluation.placement import PLACEMENTS, placement_named
+from ragcache.evaluation.run import Trial, agreement, divergence, evaluate
+from ragcache.prompt import Affix, Prompt
 from ragcache.reuse.policy import Direct, Full
 
 EXAMPLES = [Example("Who?", ("A text.", "Another."), "ines"), Example("Where?", ("A text.",), "old town")]
-ANSWERS = {("full", 0): "Ines.", ("full", 1): "town", ("direct", 0): "Ines.", ("direct", 1): "sea"}
+ANSWERS = {("full", "Who?"): "Ines.", ("full", "Where?"): "town",
+           ("direct", "Who?"): "Ines.", ("direct", "Where?"): "sea"}  # fmt: skip
 
 
 class KnownAnswers:
-    """Answers in the order of submission; every second prompt token is reused under `direct`."""
+    """Answers by policy and question, and notes what it was asked."""
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
 
     def submit(self, request: Request) -> Future[Completion]:
+        assert isinstance(request.prompt, Prompt)
         policy = request.policy.name if request.policy else ""
-        number = sum(1 for earlier in self.requests if earlier.policy == request.policy)
+        question = "Who?" if "Who?" in request.prompt.messages[-1].text else "Where?"
         self.requests.append(request)
-        reused = 5 if policy == "direct" else 0
-        report = ReuseReport((), 10, reused, 0, 10 - reused)
+        answer = ANSWERS[policy, question]
+        done = Completion(
+            answer, tuple(answer.encode()), "stop", ReuseReport((), 10, 0, 0, 10), Timings(refresh_s=0.25),
+            3, "known", policy, rows=41.6, live_rows=0.5, bytes_read=7,
+            first_logits=torch.zeros(2, 4) if policy == "full" else torch.tensor([[0.0, 0, 0, 9]] * 2),
+        )  # fmt: skip
         future: Future[Completion] = Future()
-        answer = ANSWERS[policy, number]
-        future.set_result(Completion(answer, (), "stop", report, Timings(), number + 1, "known", policy))
+        future.set_result(done)
         return future
 
 
-def test_rows_hold_means(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine, seen = KnownAnswers(), []
-    full, direct = evaluate(
-        cast(Engine, engine), EXAMPLES, [Full, Direct], dataset="mine", on_answer=lambda: seen.append(1)
-    )
-    assert (full.dataset, full.policy, full.n, full.forwards) == ("mine", "full", 2, 1.5)
-    assert (full.em, full.f1, full.agreement, full.reused) == (0.5, pytest.approx((1 + 2 / 3) / 2), 1.0, 0.0)
-    assert (direct.em, direct.f1, direct.agreement, direct.reused) == (0.5, 0.5, 0.5, 0.5)
-    assert len(seen) == 4
+def ask(engine: KnownAnswers, trial: Trial, **more: object) -> list[Answer]:
+    return evaluate(cast(Engine, engine), trial, **more)  # type: ignore[arg-type]
 
 
-def test_documents_are_affixes_and_the_question_is_not() -> None:
+def test_answers_are_scored_and_compared_with_full() -> None:
+    seen: list[Answer] = []
     engine = KnownAnswers()
-    [row] = evaluate(cast(Engine, engine), EXAMPLES, [Direct], dataset="mine")
-    assert row.agreement is None
-    prompt = engine.requests[0].prompt
-    assert isinstance(prompt, Prompt)
-    assert [affix.text for affix in prompt.affixes][1:] == ["A text.", "Another."]
-    assert prompt.messages[-1].text.endswith("Question: Who?")
+    answers = ask(engine, Trial("mine", EXAMPLES, [Direct, Full]), on_answer=seen.append)
+    assert answers == seen
+    assert [(a.policy, a.index, a.em) for a in answers] == [
+        ("full", 0, 1.0), ("full", 1, 0.0), ("direct", 0, 1.0), ("direct", 1, 0.0)
+    ]  # fmt: skip
+    full, direct = answers[1], answers[3]
+    assert (full.agreement, full.kl) == (1.0, pytest.approx(0.0))
+    assert direct.agreement == 0.0  # "town" and "sea" share no token at its place
+    assert direct.kl is not None
+    assert direct.kl > 1.0
+    assert (full.f1, full.rows_computed, full.live_rows) == (pytest.approx(2 / 3), 42, 0.5)
+    assert (full.forwards, full.refresh_s, full.bytes_read) == (3, 0.25, 7)
+
+
+def test_without_full_there_is_nothing_to_agree_with() -> None:
+    [one, _] = ask(KnownAnswers(), Trial("mine", EXAMPLES, [Direct]))
+    assert (one.agreement, one.kl) == (None, None)
+
+
+def test_what_is_done_is_not_asked_again_except_full_for_comparison() -> None:
+    trial = Trial("mine", EXAMPLES, [Full, Direct])
+    engine = KnownAnswers()
+    done = {trial.key("full", 0), trial.key("full", 1), trial.key("direct", 0)}
+    [answer] = ask(engine, trial, done=done)
+    assert (answer.policy, answer.index, answer.agreement) == ("direct", 1, 0.0)
+    assert len(engine.requests) == 2  # full for the one example that is left, and direct
+    assert ask(engine, trial, done=done | {answer.key}) == []
+    assert len(engine.requests) == 2
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_documents_are_affixes_and_the_question_is_not(placement: str) -> None:
+    documents = [Affix(f"d{number}", f"Text {number}.") for number in range(3)]
+    prompt = placement_named(placement)("Who?", documents)
+    assert list(prompt.affixes)[1:] == documents
+    text = prompt.messages[-1].text
+    before = sum(text.index(d.text) < text.index("Who?") for d in documents)
+    assert before == {"prefix": 3, "infix": 3, "suffix": 0, "mixed": 2}[placement]
+    assert text.startswith("Documents") == (placement == "infix")
+
+
+def test_an_unknown_placement() -> None:
+    with pytest.raises(ConfigError, match="unknown placement 'above'; known: prefix, infix, suffix, mixed"):
+        placement_named("above")
 
 
 def test_a_prompt_that_does_not_fit_is_named() -> None:
-    futures: list[Future[Completion]] = [Future(), Future()]
-    futures[1].set_exception(PromptTooLongError(9, 8))
-    futures[0].set_result(Completion("", (), "stop", ReuseReport((), 1, 0, 0, 1), Timings(), 1, "m", "full"))
-
-    class Failing:
+    class Failing(KnownAnswers):
         def submit(self, request: Request) -> Future[Completion]:
-            return futures[len(request.prompt.affixes) == 2]  # type: ignore[union-attr]
+            future = super().submit(request)
+            if "Where?" in request.prompt.messages[-1].text:  # type: ignore[union-attr]
+                future = Future()
+                future.set_exception(PromptTooLongError(9, 8))
+            return future
 
-    examples = [Example("Who?", ("A text.", "Another."), "x"), Example("Where?", ("A text.",), "y")]
     with pytest.raises(PromptTooLongError, match="example 2: 9 tokens"):
-        evaluate(cast(Engine, Failing()), examples, [Full], dataset="mine")
+        ask(Failing(), Trial("mine", EXAMPLES, [Full]))
+
+
+def test_agreement_counts_equal_tokens_at_equal_places() -> None:
+    assert agreement((1, 2, 3), (1, 2, 4)) == pytest.approx(2 / 3)
+    assert agreement((1, 2), (1, 2, 4, 5)) == 0.5
+    assert agreement((), ()) == 1.0
+    assert agreement((), (1,)) == 0.0
+
+
+def test_divergence_is_the_mean_over_masks() -> None:
+    full = torch.tensor([[0.0, 0.0], [math.log(3.0), 0.0]])
+    ours = torch.tensor([[math.log(3.0), 0.0], [math.log(3.0), 0.0]])
+    wanted = (0.5 * math.log(0.5 / 0.75) + 0.5 * math.log(0.5 / 0.25)) / 2
+    assert divergence(full, ours) == pytest.approx(wanted)
+    assert divergence(None, ours) is None

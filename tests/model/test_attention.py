@@ -8,8 +8,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from ragcache.model.attention import Backend, GatherKV, RaggedKV, RequestKV, scores
+from ragcache.model.attention import Backend, GatherKV, RequestKV, scores
 from ragcache.model.config import ModelConfig
+from ragcache.model.ragged import RaggedKV
 from ragcache.model.rope import angles, rotate
 from ragcache.model.rows import LayerRows
 from ragcache.model.segment import Segment, whole
@@ -95,7 +96,7 @@ def assert_equal_attention(kvs: list[RequestKV], positions: Tensor, config: Mode
     for layer in range(config.layers):
         rows = random_rows(positions, layer + len(positions), config)
         torch.testing.assert_close(one.attend(layer, rows), other.attend(layer, rows), atol=1e-5, rtol=0)
-        scored = one.frozen_scores(layer, rows), other.frozen_scores(layer, rows)
+        scored = one.scores(layer, rows), other.scores(layer, rows)
         torch.testing.assert_close(*scored, atol=1e-5, rtol=0)
 
 
@@ -116,12 +117,12 @@ def test_both_backends_agree(kind: str) -> None:
     assert_equal_attention(kvs, live[-8:], config)  # a refine
 
 
-def test_frozen_scores_follow_the_segments_positions() -> None:
+def test_scores_are_by_position() -> None:
     segments = mixed_segments()
     kv = GatherKV(CONFIG, 45, segments, torch.float32, torch.device("cpu"))
     rows = random_rows(torch.tensor([40]), 3)
-    got = kv.frozen_scores(1, rows)
-    assert got.shape == (CONFIG.heads, 1, 5 + 6 + 6)
+    got = kv.scores(1, rows)
+    assert got.shape == (CONFIG.heads, 1, 45)
     key = segments[0].page.keys[1][:, 3]  # stands at position 1
     turned = rotate(key[None], *angles(torch.tensor([1]), CONFIG.head_dim, CONFIG.rope_theta))
     wanted = (rows.rotated_q[0, 2] * turned[0, 1]).sum() / CONFIG.head_dim**0.5
@@ -129,13 +130,28 @@ def test_frozen_scores_follow_the_segments_positions() -> None:
 
 
 @pytest.mark.parametrize("backend", [GatherKV, SegmentBackend()])
-def test_promoted_columns_are_no_longer_scored(backend: Backend) -> None:
+def test_below_the_depth_promoted_columns_keep_the_pages_keys_and_values(backend: Backend) -> None:
     kv = backend(CONFIG, 45, mixed_segments(), torch.float32, torch.device("cpu"))
+    frozen = torch.tensor([0, 9, 25])
     rows = random_rows(torch.tensor([40]), 3)
-    before = kv.frozen_scores(0, rows)
-    after = kv.promote(torch.tensor([0, 9, 25])).frozen_scores(0, rows)
-    kept = [i for i in range(17) if i not in (0, 5, 16)]  # columns: 0 1 3 4 5, 9..14, 20..25
-    torch.testing.assert_close(after, before[..., kept])
+    before = kv.scores(0, rows)[..., frozen]
+    promoted = kv.promote(frozen, depth=1)
+    torch.testing.assert_close(promoted.scores(0, rows)[..., frozen], before)
+
+
+def test_both_backends_hide_what_is_not_shown() -> None:
+    backends: list[Backend] = [GatherKV, SegmentBackend()]
+    kvs = [make(CONFIG, 45, mixed_segments(), torch.float32, torch.device("cpu")) for make in backends]
+    live = torch.tensor([2, *range(6, 9), 15, 16, 17, 18, 19, *range(26, 45)])
+    for kv in kvs:
+        kv.attend(0, random_rows(live, 1))
+        kv.show(40)
+    asked = random_rows(live[:5], 2)
+    shown = [kv.attend(0, asked) for kv in kvs]
+    torch.testing.assert_close(*shown, atol=1e-5, rtol=0)
+    for kv in kvs:
+        kv.show(45)
+    assert (kvs[0].attend(0, asked) - shown[0]).abs().max() > 1e-4
 
 
 def test_one_resident_copy_serves_all_requests_and_goes_with_its_page() -> None:

@@ -8,8 +8,10 @@ import pytest
 import torch
 
 from ragcache.decoding.encode import encode_affixes
-from ragcache.model.attention import GatherKV, PageRecorder, RaggedKV
+from ragcache.model.attention import GatherKV
 from ragcache.model.checkpoint import save_model
+from ragcache.model.ragged import RaggedKV
+from ragcache.model.recorder import PageRecorder
 from ragcache.model.rows import Rows
 from ragcache.model.transformer import MaskPredictor
 from ragcache.page import Page
@@ -22,8 +24,9 @@ AFFIX = random_ids(12, 3)
 
 def full_forward(model: MaskPredictor, ids: list[int]) -> Page:
     """K before RoPE and V of every token of a prompt."""
-    recorder = PageRecorder(GatherKV(model.config, len(ids), (), model.dtype, model.device))
-    model(Rows.single(torch.tensor(ids), torch.arange(len(ids))), RaggedKV([recorder]))
+    recorder = PageRecorder()
+    kv = GatherKV(model.config, len(ids), (), model.dtype, model.device)
+    model(Rows.single(torch.tensor(ids), torch.arange(len(ids))), RaggedKV([kv], [recorder]))
     return recorder.page(torch.tensor(ids))
 
 

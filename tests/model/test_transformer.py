@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from ragcache.model.attention import GatherKV, RaggedKV
+from ragcache.model.attention import GatherKV
 from ragcache.model.checkpoint import load_model, save_model
+from ragcache.model.ragged import RaggedKV
 from ragcache.model.rows import Rows
 from ragcache.model.transformer import MaskPredictor
 from reference.fast_path import BACKENDS, Fast, backend_named

@@ -7,17 +7,20 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
+from ragcache.decoding.caches import Live
 from ragcache.decoding.canvas import Canvas
 from ragcache.decoding.denoise import DecodingOptions, denoise
 from ragcache.decoding.encode import encode_affixes
 from ragcache.decoding.step import Step, Work, forward, run
-from ragcache.model.attention import Backend, GatherKV, RaggedKV, RequestKV
+from ragcache.model.attention import Backend, GatherKV, RequestKV
+from ragcache.model.ragged import RaggedKV
 from ragcache.model.rows import LayerRows, Rows
 from ragcache.model.segment import Segment, whole
 from ragcache.model.segment_attention import SegmentBackend
 from ragcache.model.transformer import MaskPredictor
 from ragcache.page import Page
-from ragcache.reuse.policy import ReusePolicy, make_plan
+from ragcache.reuse.plan import depth_table, make_plan
+from ragcache.reuse.policy import ReusePolicy
 
 Parts = Sequence[tuple[bool, Sequence[int]]]
 BACKENDS = ["gather", "segment"]
@@ -44,14 +47,14 @@ class Fast:
     backend: Backend = GatherKV
     pages: dict[tuple[int, ...], Page] = field(default_factory=dict)
 
-    def segments(self, parts: Parts) -> list[Segment]:
+    def segments(self, parts: Parts, depths: Sequence[int] = ()) -> list[Segment]:
         """The affixes of a prompt at their offsets; equal affixes share a page."""
         segments, offset = [], 0
         for is_affix, ids in parts:
             if is_affix:
                 key = tuple(ids)
-                if key not in self.pages:
-                    self.pages[key] = encode_affixes(self.model, [ids])[0]
+                if key not in self.pages or not set(depths) <= set(self.pages[key].hidden):
+                    self.pages[key] = encode_affixes(self.model, [ids], depths=depths)[0]
                 segments.append(whole(self.pages[key], offset))
             offset += len(ids)
         return segments
@@ -60,8 +63,10 @@ class Fast:
         """One request, as steps."""
         prompt = [i for _, ids in parts for i in ids]
         canvas = Canvas(prompt, options.max_tokens, options.block_length, self.model.config.mask_id)
-        plan = yield from make_plan(self.model, canvas, self.segments(parts), policy, self.backend)
-        yield from denoise(canvas, plan.live, plan.kv, options)
+        table = depth_table(policy, self.model.config.layers, None)
+        segments = self.segments(parts, table.checkpoints if table else ())
+        plan = yield from make_plan(self.model, canvas, segments, policy, self.backend, table)
+        yield from denoise(canvas, plan.at_block, plan.kv, options)
         return Outcome(plan.anchors.tolist(), canvas.answer())
 
     def answer(self, parts: Parts, policy: ReusePolicy, options: DecodingOptions) -> Outcome:
@@ -77,7 +82,7 @@ class Fast:
             self.model.config.mask_id,
         )
         kv = self.backend(self.model.config, canvas.tokens, (), self.model.dtype, self.model.device)
-        run(self.model, denoise(canvas, torch.arange(canvas.tokens), kv, options))
+        run(self.model, denoise(canvas, lambda block: Live(torch.arange(canvas.tokens)), kv, options))
         return canvas.answer()
 
     def logits(self, ids: Sequence[int], first_position: int = 0) -> torch.Tensor:
@@ -99,11 +104,17 @@ class _Shifted:
     def attend(self, layer: int, rows: LayerRows) -> torch.Tensor:
         return self.inner.attend(layer, replace(rows, positions=rows.positions - self.by))
 
-    def frozen_scores(self, layer: int, rows: LayerRows) -> torch.Tensor:
-        return self.inner.frozen_scores(layer, rows)
+    def scores(self, layer: int, rows: LayerRows) -> torch.Tensor:
+        return self.inner.scores(layer, rows)
 
-    def promote(self, positions: torch.Tensor) -> RequestKV:
-        return _Shifted(self.inner.promote(positions - self.by), self.by)
+    def write_values(self, layer: int, positions: torch.Tensor, values: torch.Tensor) -> None:
+        self.inner.write_values(layer, positions - self.by, values)
+
+    def promote(self, positions: torch.Tensor, depth: int = 0) -> RequestKV:
+        return _Shifted(self.inner.promote(positions - self.by, depth), self.by)
+
+    def show(self, positions: int) -> None:
+        self.inner.show(positions - self.by)
 
 
 def run_jointly(model: MaskPredictor, works: Sequence[Work[Outcome]]) -> tuple[list[Outcome], list[int]]:

@@ -10,7 +10,8 @@ import torch
 from ragcache.decoding.canvas import Canvas
 from ragcache.decoding.step import forward
 from ragcache.model.checkpoint import save_model
-from ragcache.reuse.criteria import Influence, ReuseContext
+from ragcache.reuse.context import ReuseContext
+from ragcache.reuse.criteria import Influence
 from reference.fast_path import BACKENDS, Fast, backend_named
 from reference.generate import influence, place
 from reference.llada import ReferenceModel
@@ -31,10 +32,13 @@ def test_scores_equal_the_reference(kind: str, backend: str, tmp_path: Path) -> 
     fast = Fast(tiny_model(CONFIGS[kind]), backend_named(backend))
     config = fast.model.config
     canvas = Canvas([i for _, ids in PARTS for i in ids], MASKS, MASKS, config.mask_id)
-    kv = fast.backend(config, canvas.tokens, fast.segments(PARTS), torch.float32, torch.device("cpu"))
+    segments = fast.segments(PARTS)
+    kv = fast.backend(config, canvas.tokens, segments, torch.float32, torch.device("cpu"))
     frozen = torch.tensor([*range(4), *range(9, 20)])
     live = torch.tensor([p for p in range(canvas.tokens) if p not in frozen.tolist()])
-    work = Influence().score(ReuseContext(canvas.token_ids, live, frozen, torch.arange(23, 29), kv))
+    masked = torch.arange(23, 29)
+    context = ReuseContext(canvas.token_ids, live, frozen, masked, kv, segments, fast.model)
+    work = Influence().score(context)
     step = next(work)
     assert step.positions.tolist() == live.tolist()
     assert (len(step.sample), step.kind) == (0, "probe")

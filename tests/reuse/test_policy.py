@@ -9,8 +9,10 @@ from torch import Tensor
 from ragcache.decoding.canvas import Canvas
 from ragcache.decoding.step import Work, run
 from ragcache.errors import ConfigError
-from ragcache.reuse.criteria import ReuseContext
-from ragcache.reuse.policy import Anchors, Direct, Full, Plan, ReusePolicy, make_plan, parse_policy
+from ragcache.reuse.budget import Share
+from ragcache.reuse.context import ReuseContext
+from ragcache.reuse.plan import Plan, make_plan
+from ragcache.reuse.policy import Anchors, Depth, Direct, Full, ReusePolicy, parse_policy
 from reference.fast_path import Fast
 from reference.tiny import random_ids, tiny_model
 
@@ -55,7 +57,7 @@ def plan_of(policy: ReusePolicy) -> Plan:
     ],
 )
 def test_anchors_are_rounded_up_but_not_by_float_dust(budget: float, tokens: int, anchors: int) -> None:
-    assert ReusePolicy(budget).anchors(tokens) == anchors
+    assert Share(budget).of(tokens) == anchors
 
 
 @pytest.mark.parametrize("budget", [-0.01, 1.01, float("nan")])
@@ -78,16 +80,57 @@ def test_names() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("half", "unknown policy 'half'; known: full, direct, acache@BUDGET"),
+        ("half", "unknown policy 'half'; known: full, direct, auto, depth"),
         ("acache@much", "policy 'acache@much'"),
         ("acache@1.5", r"outside 0\.\.1"),
         ("acache@nan", r"outside 0\.\.1"),
         ("", "unknown policy ''"),
+        ("depth=x", "policy 'depth=x'"),
+        ("depth=-1", "negative"),
+        ("acache@0.2+every=0", "at least 1 block"),
+        ("once", "does not say what to recompute"),
+        ("contextual=3", "unknown policy"),
+        ("first+adaptive@0.9", "gives none"),
     ],
 )
 def test_policies_that_cannot_be_parsed(text: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         parse_policy(text)
+
+
+FORMS = [
+    "full",
+    "direct",
+    "auto",
+    "depth",
+    "depth=4",
+    "depth+acache@0.2",
+    "depth=2+direct",
+    "adaptive@0.9",
+    "adaptive@0.8:0.1-0.4",
+    "mass+adaptive@0.7",
+    "blend@0.15",
+    "acache-each@0.2",
+    "acache@0.2+once",
+    "first@0.1+every=3",
+    "acache@0.2+contextual+min=16",
+]
+
+
+@pytest.mark.parametrize("text", FORMS)
+def test_short_forms_are_canonical(text: str) -> None:
+    assert parse_policy(text).name == text
+
+
+def test_depth_alone_recomputes_all_from_there_on() -> None:
+    assert parse_policy("depth") == ReusePolicy(1.0, depth=Depth())
+    assert parse_policy("depth").reuses
+
+
+def test_refresh_of_the_first_block_only_or_of_every_third() -> None:
+    once, third = (plan_of(parse_policy(f"acache@0.5+{word}")) for word in ("once", "every=3"))
+    assert [len(once.at_block(n).positions) for n in range(4)] == [14, 9, 9, 9]
+    assert [len(third.at_block(n).positions) for n in range(4)] == [14, 9, 9, 14]
 
 
 def test_direct_keeps_all_affix_tokens_frozen() -> None:

@@ -49,7 +49,8 @@ def draw(rng: Random, split: Split, docs: tuple[int, int], facts: tuple[int, int
     link = rng.choice(LINKS) if rng.random() < 0.7 else None
     kinds = _kinds(rng, rng.randint(*docs), link)
     _cast(plan, kinds)
-    wanted = {kind: _subset(rng, kind, link, facts[1] + 2) for kind in set(kinds)}
+    # Not a set: its order, and with it the story, would differ from one process to the next.
+    wanted = {kind: _subset(rng, kind, link, facts[1] + 2) for kind in dict.fromkeys(kinds)}
     for doc, group in enumerate(plan.groups):
         count = rng.randint(*facts)
         for at in range(count):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from random import Random
 
 from ragcache.evaluation.generators import frames, names, values
 from ragcache.evaluation.generators.kinds import OVERLAPS
@@ -16,6 +17,15 @@ DEFAULT_KINDS: Mapping[str, float] = {
     "single": 0.4, "two_hop": 0.22, "not_stated": 0.15, "number": 0.05, "list": 0.05, "yes_no": 0.05,
     "recency": 0.04, "compare": 0.04,
 }  # fmt: skip
+
+
+def ask(rng: Random, attribute: Attribute, forms: Forms, templates: str, possessive: bool = True) -> str:
+    """A question for an attribute of what `forms` names; without `possessive`, never by "Ada's"."""
+    own = attribute.ask.of(templates)
+    pool = own if rng.random() < 0.6 else frames.ASK.of(templates)
+    usable = [t for t in pool if possessive or "{p}" not in t]
+    template = rng.choice(usable or frames.ASK.of(templates)[:1])
+    return capital(fill(template, forms, attribute, rng.choice(attribute.nouns)))
 
 
 class Asker:
@@ -54,16 +64,13 @@ class Asker:
         return self.rng.choice(found) if found else None
 
     def _ask(self, attribute: Attribute, forms: Forms, possessive: bool = True) -> str:
-        own = attribute.ask.of(self.templates)
-        pool = own if self.rng.random() < 0.6 else frames.ASK.of(self.templates)
-        usable = [t for t in pool if possessive or "{p}" not in t]
-        template = self.rng.choice(usable or frames.ASK.of(self.templates)[:1])
-        return capital(fill(template, forms, attribute, self.rng.choice(attribute.nouns)))
+        return ask(self.rng, attribute, forms, self.templates, possessive)
 
     def _about(self, fact: Fact | None, kind: str) -> QA | None:
         if fact is None:
             return None
-        return QA(self._ask(fact.attribute, named(fact.entity.ref)), fact.value.answer, kind)
+        question = self._ask(fact.attribute, named(fact.entity.ref))
+        return QA(question, fact.value.answer, kind, fact.entity.name)
 
     def _single(self) -> QA | None:
         return self._about(self._choose(lambda f: not f.attribute.plural), "single")
@@ -95,7 +102,8 @@ class Asker:
         forms = self._bridged(one)
         if forms is None:
             return None
-        return QA(self._ask(two.attribute, forms, len(forms[0].split()) < 4), two.value.answer, "two_hop")
+        question = self._ask(two.attribute, forms, len(forms[0].split()) < 4)
+        return QA(question, two.value.answer, "two_hop", one.entity.name, two.entity.name)
 
     def _not_stated(self) -> QA | None:
         shape = self.rng.random()
@@ -197,10 +205,11 @@ class Asker:
         if not past and self.rng.random() < 0.4:
             question = self._ask(fact.attribute, forms)
             question = question[:-1] + " now?" if question.endswith("?") else question
-            return QA(question, fact.value.answer, "recency")
+            return QA(question, fact.value.answer, "recency", fact.entity.name)
         pool = (frames.ASK_OLD if past else frames.ASK_NOW).of(self.templates)
         question = fill(self.rng.choice(pool), forms, fact.attribute, self.rng.choice(fact.attribute.nouns))
-        return QA(question, fact.old.answer if past else fact.value.answer, "recency")
+        answer = fact.old.answer if past else fact.value.answer
+        return QA(question, answer, "recency", fact.entity.name)
 
     def _compare(self) -> QA | None:
         pairs = [

@@ -24,19 +24,35 @@ class Split:
 
 @dataclass(frozen=True)
 class QA:
-    """One question about a story; `kind` names what answering it takes."""
+    """One question about a story; `kind` names what answering it takes.
+
+    `subject` is the name that the question asks about ("" where it names none or several), `bridge` the one
+    that a two-hop question leaves to be found.
+    """
 
     question: str
     answer: str
     kind: str
+    subject: str = ""
+    bridge: str = ""
+
+
+@dataclass(frozen=True)
+class Told:
+    """Document `doc` says `value` of `subject`."""
+
+    doc: int
+    subject: str
+    value: str
 
 
 @dataclass(frozen=True)
 class Story:
-    """Documents and questions about them."""
+    """Documents, questions about them, and what they tell."""
 
     docs: tuple[str, ...]
     questions: tuple[QA, ...]
+    told: tuple[Told, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from ragcache.errors import ConfigError
 from ragcache.evaluation.generators.plan import draw
 from ragcache.evaluation.generators.qa import DEFAULT_KINDS, Asker
 from ragcache.evaluation.generators.render import Writer
-from ragcache.evaluation.generators.schema import HELD_OUT, TRAIN, Split, Story
+from ragcache.evaluation.generators.schema import HELD_OUT, TRAIN, Split, Story, Told
 
 KINDS = (*DEFAULT_KINDS, "cloze")
 
@@ -35,14 +35,20 @@ def story(
     plan = draw(rng, split, docs, facts, change)
     writer = Writer(plan)
     texts = writer.documents()
-    return Story(texts, Asker(plan, texts, writer.clozes).draw(questions, weights))
+    told = tuple(Told(fact.doc, fact.entity.name, fact.value.answer) for fact in plan.facts)
+    return Story(texts, Asker(plan, texts, writer.clozes).draw(questions, weights), told)
 
 
-def _check(split: Split, docs: tuple[int, int], facts: tuple[int, int], kinds: Mapping[str, float]) -> None:
-    for name, (low, high) in {"docs": docs, "facts": facts}.items():
+def check_ranges(split: Split, ranges: Mapping[str, tuple[int, int]]) -> None:
+    """Raises ConfigError for an empty range, by its name, or an unknown side of the split."""
+    for name, (low, high) in ranges.items():
         if not 1 <= low <= high:
             raise ConfigError(f"{name}={low, high} is not a range of 1 or more; give (least, most).")
     if not {split.names, split.templates} <= {TRAIN, HELD_OUT}:
         raise ConfigError(f"{split} has an unknown side; use {TRAIN!r} or {HELD_OUT!r} for each.")
+
+
+def _check(split: Split, docs: tuple[int, int], facts: tuple[int, int], kinds: Mapping[str, float]) -> None:
+    check_ranges(split, {"docs": docs, "facts": facts})
     if unknown := sorted(set(kinds) - set(KINDS)):
         raise ConfigError(f"Unknown question kinds {unknown}; known are {', '.join(KINDS)}.")

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from ragcache.errors import ConfigError
-from ragcache.evaluation.generators import DATASETS, KINDS, Split, Story, dataset, story
+from ragcache.evaluation.generators import KINDS, Split, Story, story
 from ragcache.evaluation.generators.frames import ASK, STATE
 from ragcache.evaluation.generators.kinds import ATTRIBUTES
 from ragcache.evaluation.generators.names import MAKERS, side
@@ -141,21 +141,7 @@ def test_two_hop_crosses_documents() -> None:
     assert asked > 60
 
 
-@pytest.mark.parametrize("name", DATASETS)
-def test_datasets(name: str) -> None:
-    examples = list(dataset(name, 25, seed=2))
-    assert len(examples) == 25
-    assert examples == list(dataset(name, 25, seed=2))
-    assert examples != list(dataset(name, 25, seed=3))
-    for example in examples:
-        assert 2 <= len(example.docs) <= 6
-        if name in ("single", "two_hop", "single_templates", "list", "number", "recency", "compare"):
-            assert example.answer in "\n".join(example.docs)
-
-
 def test_errors_say_what_is_known() -> None:
-    with pytest.raises(ConfigError, match="single_templates"):
-        dataset("nothing", 1)
     with pytest.raises(ConfigError, match="two_hop"):
         story(Random(0), Split(), kinds={"riddle": 1.0})
     with pytest.raises(ConfigError, match="docs"):

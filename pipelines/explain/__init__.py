@@ -1,0 +1,1 @@
+"""What a request did, as one page to look at."""

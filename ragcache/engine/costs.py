@@ -1,0 +1,48 @@
+"""Load or recompute: which of the two was faster here so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+SURE_AFTER = 3  # loads and encodings, before the model is trusted
+
+
+@dataclass
+class Rate:
+    """Seconds for `tokens`, recent ones weighing most."""
+
+    seconds: float = 0.0
+    tokens: float = 0.0
+    seen: int = 0
+
+    def add(self, tokens: int, seconds: float) -> None:
+        """Old measurements fade: disks warm up and machines get busy."""
+        self.seconds = 0.8 * self.seconds + seconds
+        self.tokens = 0.8 * self.tokens + tokens
+        self.seen += 1
+
+    def estimate_s(self, tokens: int) -> float:
+        """Seconds for `tokens`."""
+        return self.seconds * tokens / self.tokens
+
+
+@dataclass
+class CostModel:
+    """Measured speed of loading pages and of encoding them, in tokens."""
+
+    load: Rate = field(default_factory=Rate)
+    encode: Rate = field(default_factory=Rate)
+
+    def loaded(self, tokens: int, seconds: float) -> None:
+        """A page of `tokens` was loaded."""
+        self.load.add(tokens, seconds)
+
+    def encoded(self, tokens: int, seconds: float) -> None:
+        """Affixes of `tokens` in all were encoded."""
+        self.encode.add(tokens, seconds)
+
+    def encoding_is_faster(self, tokens: int) -> bool:
+        """Whether to encode `tokens` instead of loading them; False until both speeds are known."""
+        if min(self.load.seen, self.encode.seen) < SURE_AFTER:
+            return False
+        return self.encode.estimate_s(tokens) < self.load.estimate_s(tokens)

@@ -1,0 +1,63 @@
+"""What a criterion looks at, and what it has to answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from ragcache.decoding.step import Work
+from ragcache.model.attention import RequestKV
+from ragcache.model.segment import Segment
+from ragcache.model.transformer import MaskPredictor
+
+
+@dataclass(frozen=True)
+class ReuseContext:
+    """One request before its first refresh: ids of prompt and canvas `[t]`, positions, pages, and the KV.
+
+    `live` and `frozen` are sorted and together cover all positions; `masked` are the canvas's masks,
+    `question` the live prompt tokens after the last affix (all of them, when it ends the prompt).
+    """
+
+    token_ids: Tensor
+    live: Tensor
+    frozen: Tensor
+    masked: Tensor
+    kv: RequestKV
+    segments: Sequence[Segment]
+    predictor: MaskPredictor
+
+    @property
+    def question(self) -> Tensor:
+        """See the class."""
+        prompt = self.live[self.live < len(self.token_ids) - len(self.masked)]
+        after = prompt[prompt > self.frozen[-1]] if len(self.frozen) else prompt
+        return after if len(after) else prompt
+
+    def page_columns(self, layer: int) -> tuple[Tensor, Tensor]:
+        """The pages' keys before RoPE and values at the frozen positions, `[kv_heads, frozen, head_dim]`."""
+        keys = [s.page.keys[layer][:, s.keep] for s in self.segments]
+        values = [s.page.values[layer][:, s.keep] for s in self.segments]
+        return torch.cat(keys, dim=1), torch.cat(values, dim=1)
+
+
+class AnchorCriterion(Protocol):
+    """The one extension point: implement `score`."""
+
+    @property
+    def name(self) -> str:
+        """Short name, as in policy strings."""
+        ...
+
+    @property
+    def is_mass(self) -> bool:
+        """Whether scores are shares of a whole (none negative), so that a budget may be a share of it."""
+        ...
+
+    def score(self, context: ReuseContext) -> Work[Tensor]:
+        """Scores `[frozen]` on the CPU, one per frozen position; may yield forwards of its own."""
+        ...

@@ -1,0 +1,19 @@
+"""Anchor criteria: which affix tokens a request recomputes. One small class each."""
+
+from ragcache.reuse.criteria.attention import AttentionMass, Influence, QuestionAttention
+from ragcache.reuse.criteria.deviation import KeyDeviation, Oracle, ValueDrift
+from ragcache.reuse.criteria.fixed import FirstK, Random
+from ragcache.reuse.criteria.named import CRITERIA, criterion_named
+
+__all__ = [
+    "CRITERIA",
+    "AttentionMass",
+    "FirstK",
+    "Influence",
+    "KeyDeviation",
+    "Oracle",
+    "QuestionAttention",
+    "Random",
+    "ValueDrift",
+    "criterion_named",
+]
