@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import shlex
-import sys
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -61,10 +58,10 @@ def evaluate(
     for name, path in (("--out", out), ("--html", html), ("--journal", journal)):
         check_target(name, path)
     from ragcache.cli.evaluating import Plan, from_documents, from_file, from_generators, run
+    from ragcache.cli.reporting import page
     from ragcache.decoding.caches import parse_cache
-    from ragcache.evaluation.html import render
     from ragcache.evaluation.placement import placement_named
-    from ragcache.evaluation.summary import against, summarise
+    from ragcache.evaluation.summary import summarise
     from ragcache.reuse.policy import parse_policy
 
     policies = tuple(parse_policy(text.strip()) for text in policy.split(","))
@@ -91,16 +88,7 @@ def evaluate(
     if out is not None:
         write_text("--out", out, json.dumps(result, indent=2) + "\n")
     if html is not None:
-        full = any(p.name == "full" for p in policies)
-        page = render(
-            rows,
-            title="Reuse policies",
-            model=model,
-            created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-            command=shlex.join(["ragcache", *sys.argv[1:]]),
-            differences=against(answers) if full else (),
-        )
-        write_text("--html", html, page)
+        write_text("--html", html, page(answers, model, "Reuse policies"))
 
 
 def _check(
@@ -128,7 +116,8 @@ def _show(rows: list[dict[str, Any]]) -> None:
         shown["em"] += f" [{row['em_low']:.3f} {row['em_high']:.3f}]"
         table.add_row(*shown.values(), f"{row['refresh_s'] * 1e3:.1f}")
     out = console()
-    out.print(table, width=max(out.width, _WIDTH))  # a narrow terminal folds lines, cells stay whole
+    out.width = max(out.width, _WIDTH)  # a narrow terminal folds lines, cells stay whole
+    out.print(table)
 
 
 def _cell(value: Any) -> str:

@@ -18,7 +18,10 @@ Budget = Annotated[
     typer.Option("--budget", help="Share of affix tokens to recompute, 0..1. [default: 0.2]"),
 ]
 Policy = Annotated[
-    str | None, typer.Option("--policy", help="Instead of --budget: full, direct or acache@BUDGET.")
+    str | None,
+    typer.Option(
+        "--policy", help="Instead of --budget: full, direct, auto, acache@0.2, depth+acache@0.2, ..."
+    ),
 ]
 MaxTokens = Annotated[int | None, typer.Option("--max-tokens", help="Length of the answer. [default: 32]")]
 Seed = Annotated[int, typer.Option("--seed", help="For sampling.")]

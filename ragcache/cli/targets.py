@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from ragcache.errors import ConfigError
@@ -11,12 +12,12 @@ def check_target(option: str, path: Path | None) -> None:
     """Raise `ConfigError` when `path` cannot be written. Nothing but an attempt tells; it leaves no trace."""
     if path is None:
         return
-    if path.is_dir():
+    if os.path.isdir(path):  # unlike pathlib, os.path takes unusable paths for absent ones
         raise ConfigError(f"{option} {path}: a folder; name a file")
-    if not path.absolute().parent.is_dir():
+    if not os.path.isdir(path.absolute().parent):
         raise ConfigError(f"{option} {path}: there is no folder {path.absolute().parent}; make it first")
     try:
-        existed = path.exists()
+        existed = os.path.exists(path)
         path.open("ab").close()
         if not existed:
             path.unlink()

@@ -24,7 +24,7 @@ from ragcache.model.path import RowPath
 
 @dataclass(frozen=True)
 class Live:
-    """Rows of one forward: `positions` `[n]`, sorted, and their path through the layers (None: through all)."""
+    """Rows of one forward: `positions` `[n]`, sorted, and their path (None: through all layers)."""
 
     positions: Tensor
     path: RowPath | None = None

@@ -11,6 +11,7 @@ from ragcache.decoding.encode import ALONE, Scaffold
 from ragcache.errors import CheckpointError, ConfigError
 from ragcache.model.catalog import find_checkpoint
 from ragcache.model.checkpoint import fingerprint, load_model
+from ragcache.model.config import read_config
 from ragcache.model.transformer import MaskPredictor
 from ragcache.prompt import ChatTokenizer
 from ragcache.registry import AffixKey
@@ -74,6 +75,13 @@ def load_predictor(model: str, *, device: str = "auto", dtype: torch.dtype | Non
     if dtype is None and model == "nano" and chosen.type == "cpu":
         dtype = torch.float32
     return load_model(find_checkpoint(model), dtype=dtype, device=chosen)
+
+
+def load_fingerprint(model: str) -> tuple[int, str]:
+    """Layers and fingerprint of a model, without its weights. Raises as `load`."""
+    folder = find_checkpoint(model)
+    config = read_config(folder)
+    return config.layers, fingerprint(folder, config)
 
 
 def load(model: str, *, device: str = "auto", dtype: torch.dtype | None = None) -> LoadedModel:

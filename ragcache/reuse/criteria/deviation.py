@@ -48,7 +48,7 @@ class ValueDrift:
         """See `AnchorCriterion`."""
 
         def drift(keys: Tensor, values: Tensor, stale_keys: Tensor, stale_values: Tensor) -> Tensor:
-            return _distance(values, stale_values)
+            return cosine_distance(values, stale_values)
 
         return _check(context, drift, first=self.layer, stop=self.layer + 1)
 
@@ -64,12 +64,13 @@ class Oracle:
         """See `AnchorCriterion`."""
 
         def drift(keys: Tensor, values: Tensor, stale_keys: Tensor, stale_values: Tensor) -> Tensor:
-            return _distance(keys, stale_keys) + _distance(values, stale_values)
+            return cosine_distance(keys, stale_keys) + cosine_distance(values, stale_values)
 
         return _check(context, drift, first=0, stop=context.predictor.config.layers)
 
 
-def _distance(one: Tensor, other: Tensor) -> Tensor:
+def cosine_distance(one: Tensor, other: Tensor) -> Tensor:
+    """1 - cosine of the vectors `[kv_heads, n, head_dim]` of every token, all heads together; `[n]`, fp32."""
     mine, yours = (t.transpose(0, 1).flatten(1).to(torch.float32) for t in (one, other))
     return (1.0 - F.cosine_similarity(mine, yours, dim=-1)).clamp_min(0.0)
 

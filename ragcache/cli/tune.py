@@ -1,0 +1,133 @@
+"""`ragcache tune`: the cheapest policy that answers the user's own questions as well as full recompute."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragcache.cli import options
+from ragcache.cli.output import complain, console, print_json
+from ragcache.cli.targets import check_target, write_text
+
+if TYPE_CHECKING:
+    from ragcache.evaluation.tune import Tuning
+
+
+def tune(
+    questions: Annotated[
+        Path,
+        typer.Option("--questions", help='JSONL of {"question", "answer"} about --docs.', show_default=False),
+    ],
+    docs: options.Docs,
+    policy: Annotated[
+        str | None, typer.Option("--policy", help="Candidates, separated by commas. [default: a grid]")
+    ] = None,
+    tolerance: Annotated[
+        float, typer.Option("--tolerance", help="Loss of exact match that is accepted; 0.01 is one point.")
+    ] = 0.01,
+    n: Annotated[int | None, typer.Option("--n", min=1, help="Questions to use. [default: all]")] = None,
+    top_k: options.TopK = 4,
+    model: options.Model = "nano",
+    device: options.Device = "auto",
+    journal: Annotated[
+        Path | None,
+        typer.Option("--journal", help="Keep every answer in this file; an interrupted run goes on from it."),
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write a page with curves to this file.")
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Find the cheapest safe policy, and keep it as what `--policy auto` stands for with this model."""
+    for name, path in (("--journal", journal), ("--html", html)):
+        check_target(name, path)
+    from ragcache.cli.evaluating import Plan, from_documents, run
+    from ragcache.cli.reporting import page
+    from ragcache.engine.loaded_model import load_fingerprint
+    from ragcache.engine.profiles import Profiles
+    from ragcache.evaluation.tune import candidates, check_tolerance
+    from ragcache.evaluation.tune import tune as choose
+    from ragcache.reuse.policy import Full, parse_policy
+
+    check_tolerance(tolerance)
+    layers, fingerprint = load_fingerprint(model)
+    wanted = policy.split(",") if policy else candidates(layers)
+    policies = [parse_policy(text.strip()) for text in wanted]
+    loaded = from_documents(questions, docs, n, top_k)
+    for warning in loaded.warnings:
+        complain("warning", warning)
+    plan = Plan(loaded.sets, (Full, *(p for p in policies if p != Full)), ("prefix",))
+    answers = run(plan, model=model, device=device, journal=journal)
+    tuning = choose(answers, tolerance)
+    chosen = tuning.of(tuning.chosen)
+    path = Profiles().write(
+        fingerprint,
+        "policy",
+        {
+            "policy": tuning.chosen,
+            "tolerance": tolerance,
+            "questions": chosen.row.n,
+            "exact_match": chosen.row.em,
+            "exact_match_full": tuning.of("full").row.em,
+            "refresh_ratio": chosen.cost,
+        },
+    )
+    if html is not None:
+        write_text("--html", html, page(answers, model, "Tuning"))
+    if as_json:
+        print_json(_as_json(tuning, path))
+    else:
+        _show(tuning, path)
+
+
+def _as_json(tuning: Tuning, path: Path) -> dict[str, object]:
+    return {
+        "chosen": tuning.chosen,
+        "safe": tuning.found,
+        "tolerance": tuning.tolerance,
+        "profile": str(path),
+        "candidates": [
+            {
+                "policy": c.row.policy,
+                "em": c.row.em,
+                "difference": [c.difference.em, c.difference.em_low, c.difference.em_high],
+                "refresh_ratio": c.cost,
+                "safe": c.safe,
+            }
+            for c in tuning.candidates
+        ],
+    }
+
+
+def _show(tuning: Tuning, path: Path) -> None:
+    from rich.bar import Bar
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for name in ("policy", "em", "difference to full (95 %)", "safe", "refresh", "share of full's time"):
+        table.add_column(name, justify="right" if name in ("em", "refresh") else "left")
+    longest = max(c.cost for c in tuning.candidates)
+    for c in tuning.candidates:
+        d = c.difference
+        table.add_row(
+            c.row.policy,
+            f"{c.row.em:.3f}",
+            f"{d.em:+.3f} [{d.em_low:+.3f} {d.em_high:+.3f}]",
+            "yes" if c.safe else "no",
+            f"{c.cost:.2f}",
+            Bar(longest, 0, c.cost, width=30),
+        )
+    out = console()
+    out.width = max(out.width, 110)
+    out.print(table)
+    if tuning.found:
+        best = tuning.of(tuning.chosen)
+        out.print(f"chosen: {tuning.chosen}, {best.cost:.2f} of a full recompute per refresh")
+    else:
+        out.print(
+            f"no policy is safe within {tuning.tolerance:g} on these questions: full recompute is kept. "
+            "More questions narrow the interval"
+        )
+    out.print(f"profile: {path} (used by --policy auto)")

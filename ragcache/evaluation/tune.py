@@ -1,0 +1,88 @@
+"""The cheapest policy that is as accurate as full recompute, as far as the user's own questions can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragcache.errors import ConfigError, InputError
+from ragcache.evaluation.answers import Answer
+from ragcache.evaluation.summary import Difference, Row, against, summarise
+
+FULL = "full"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One policy: its row, how much its exact match differs from full's, and whether that is safe.
+
+    `cost` is its refresh time as a share of full's.
+    """
+
+    row: Row
+    difference: Difference
+    cost: float
+    safe: bool
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """All candidates, cheapest first, and the chosen policy: `full` when none is safe."""
+
+    candidates: tuple[Candidate, ...]
+    chosen: str
+    tolerance: float
+
+    @property
+    def found(self) -> bool:
+        """Whether a policy other than full recompute is safe."""
+        return self.chosen != FULL
+
+    def of(self, policy: str) -> Candidate:
+        """The candidate called `policy`."""
+        return next(c for c in self.candidates if c.row.policy == policy)
+
+
+def candidates(layers: int) -> list[str]:
+    """Policies worth trying on a model of `layers`, besides full recompute."""
+    shares = [f"{name}@{share}" for name in ("acache", "mass") for share in (0.05, 0.1, 0.2, 0.3, 0.5)]
+    depths = sorted({max(1, layers // 4), max(1, layers // 2)})
+    return [
+        "direct",
+        *shares,
+        "adaptive@0.9",
+        *(f"depth={depth}" for depth in depths),
+        *(f"depth={depth}+acache@0.2" for depth in depths),
+    ]
+
+
+def check_tolerance(tolerance: float) -> None:
+    """Raise `ConfigError` for anything but a share."""
+    if not 0.0 <= tolerance < 1.0:
+        raise ConfigError(f"tolerance {tolerance} lies outside 0..1; use 0.01 for one point")
+
+
+def tune(answers: Sequence[Answer], tolerance: float = 0.01) -> Tuning:
+    """Choose among the policies of `answers`, all to the same questions and `full` among them.
+
+    A policy is safe when its exact match is not more than `tolerance` (a share) below full's, at the lower
+    end of the 95 % interval of a paired bootstrap. Raises `InputError` without answers of full recompute.
+    """
+    check_tolerance(tolerance)
+    rows = {row.policy: row for row in summarise(answers)}
+    if FULL not in rows:
+        raise InputError("tuning compares with full recompute; evaluate policy 'full' too")
+    full, full_s = rows[FULL], rows[FULL].refresh_s
+    none = Difference(full.dataset, FULL, full.placement, FULL, full.n, 0.0, 0.0, 0.0)
+    found = [Candidate(full, none, 1.0, True)]
+    found += [
+        Candidate(
+            rows[difference.policy],
+            difference,
+            rows[difference.policy].refresh_s / full_s if full_s else 1.0,
+            difference.em_low >= -tolerance,
+        )
+        for difference in against(answers, FULL)
+    ]
+    ordered = tuple(sorted(found, key=lambda candidate: candidate.cost))
+    return Tuning(ordered, next(c.row.policy for c in ordered if c.safe), tolerance)

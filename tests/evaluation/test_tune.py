@@ -1,0 +1,72 @@
+"""Which policy is chosen, from answers made by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from ragcache.errors import ConfigError, InputError
+from ragcache.evaluation.answers import Answer
+from ragcache.evaluation.tune import candidates, tune
+from ragcache.reuse.policy import parse_policy
+
+BASE = Answer(
+    "mine", "full", "prefix", 0, "Who?", "x", "x", (1,), 1.0, 1.0, None, None, 1.0, 2, 9, 0.1, 0.2, 0
+)  # fmt: skip
+
+
+def answers(policy: str, refresh_s: float, right: Sequence[bool]) -> list[Answer]:
+    return [
+        replace(BASE, policy=policy, index=index, em=float(ok), refresh_s=refresh_s)
+        for index, ok in enumerate(right)
+    ]
+
+
+RIGHT = [number % 5 > 0 for number in range(200)]
+FULL = answers("full", 0.100, RIGHT)
+
+
+def test_the_cheapest_of_the_safe_ones_is_chosen() -> None:
+    good, dear = answers("acache@0.2", 0.03, RIGHT), answers("acache@0.5", 0.06, RIGHT)
+    bad = answers("direct", 0.01, [ok and number > 40 for number, ok in enumerate(RIGHT)])
+    tuning = tune([*FULL, *dear, *bad, *good])
+    assert (tuning.chosen, tuning.found) == ("acache@0.2", True)
+    assert [c.row.policy for c in tuning.candidates] == ["direct", "acache@0.2", "acache@0.5", "full"]
+    assert [c.safe for c in tuning.candidates] == [False, True, True, True]
+    assert tuning.of("acache@0.2").cost == pytest.approx(0.3)
+
+
+def test_a_loss_that_may_be_chance_is_not_safe_either() -> None:
+    # 3 of 200 lost: 1.5 points, and the interval reaches below the tolerance of 2
+    few = answers("direct", 0.01, [ok and number not in (1, 2, 3) for number, ok in enumerate(RIGHT)])
+    assert tune([*FULL, *few], tolerance=0.02).chosen == "full"
+    assert tune([*FULL, *few], tolerance=0.05).chosen == "direct"
+
+
+def test_nothing_safe_keeps_full_recompute_and_says_so() -> None:
+    tuning = tune([*FULL, *answers("direct", 0.01, [False] * 200)])
+    assert (tuning.chosen, tuning.found) == ("full", False)
+
+
+def test_a_safe_policy_that_saves_nothing_is_not_chosen() -> None:
+    assert tune([*FULL, *answers("oracle@0.2", 0.15, RIGHT)]).chosen == "full"
+
+
+def test_better_than_full_is_safe() -> None:
+    assert tune([*FULL, *answers("direct", 0.01, [True] * 200)]).chosen == "direct"
+
+
+def test_bad_input() -> None:
+    with pytest.raises(InputError, match="evaluate policy 'full' too"):
+        tune(answers("direct", 0.01, RIGHT))
+    with pytest.raises(ConfigError, match=r"tolerance 1\.5 lies outside"):
+        tune(FULL, 1.5)
+
+
+@pytest.mark.parametrize("layers", [1, 8, 32])
+def test_the_grid_can_be_parsed_and_fits_the_model(layers: int) -> None:
+    policies = [parse_policy(text) for text in candidates(layers)]
+    assert len({policy.name for policy in policies}) == len(policies)
+    assert all(p.depth is None or (p.depth.layers or 0) <= layers for p in policies)
