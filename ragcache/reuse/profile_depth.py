@@ -116,7 +116,7 @@ class DepthProfiler:
         That is text of the other pieces, half of it before the affix and half after it, and the canvas.
         """
         own, config = pieces[number], predictor.config
-        tokens = min(self._length(len(own)), config.max_tokens, self.tokens, sum(map(len, pieces)))
+        tokens = min(self._length(len(own)), config.max_tokens, sum(map(len, pieces)))
         size = min(max(round(share / 100 * tokens), SHORTEST), tokens - AROUND)
         masks = min(CANVAS, (tokens - size) // 2)
         others = [*pieces[number + 1 :], *pieces[:number], own[size:]]
@@ -128,36 +128,46 @@ class DepthProfiler:
     def _pieces(self, texts: Sequence[Sequence[int]], window: int) -> list[Ids]:
         """The texts, long ones in pieces of the largest affix that fits; what is too short is left out."""
         if window < self.least_tokens:
-            raise InputError(f"the model's window of {window} tokens is below {self.least_tokens}")
-        size = math.floor(min(self.tokens, window) * self.shares[-1] / 100) or SHORTEST
-        size = max(size, SHORTEST)
+            raise InputError(f"the model's window of {window} tokens is below the {self.least_tokens} needed")
+        size = max(math.floor(min(self.tokens, window) * self._largest), SHORTEST)
         cut = [tuple(text[at : at + size]) for text in texts for at in range(0, len(text), size)]
-        pieces = [piece for piece in cut if self._length(len(piece)) >= self.least_tokens]
-        longest = max((len(text) for text in texts), default=0)
+        pieces = [piece for piece in cut if self._fits(piece)]
         if sum(map(len, pieces)) < self.least_tokens:
+            longest = max((len(text) for text in texts), default=0)
             raise InputError(
                 f"texts too short: the longest has {longest} tokens, {self.least_tokens} are needed to "
                 f"measure a share of {self.shares[-1]:g} %; give longer ones"
             )
-        short = sum(self._length(len(text)) < self.least_tokens for text in texts)
+        short = sum(not self._fits(text) for text in texts)
         if short:
             log.warning("%d of %d texts are too short to measure with, and left out", short, len(texts))
         return pieces
 
+    @property
+    def _largest(self) -> float:
+        """The largest affix, as a part of the sequence."""
+        return max(self.shares[-1] / 100, SHORTEST / self.tokens)
+
     def _length(self, own: int) -> int:
-        """The longest sequence of which `own` tokens are the largest share."""
-        return math.floor(own / max(self.shares[-1] / 100, SHORTEST / self.tokens)) if own >= SHORTEST else 0
+        """The longest sequence of which `own` tokens are the largest affix."""
+        return min(math.floor(own / self._largest), self.tokens)
+
+    def _fits(self, text: Sequence[int]) -> bool:
+        return len(text) >= SHORTEST and self._length(len(text)) >= self.least_tokens
 
     def _chosen(self, pieces: Sequence[Ids]) -> list[int]:
         """Numbers of the pieces to measure, spread over all."""
-        return list(range(0, len(pieces), max(1, len(pieces) // self.samples)))[: self.samples]
+        count = min(self.samples, len(pieces))
+        return [number * len(pieces) // count for number in range(count)]
 
     def _depth(self, similarity: Sequence[float]) -> int:
         return len(list(takewhile(lambda value: value > self.threshold, similarity)))
 
 
-def _alike(one: Page, other: Page) -> Tensor:
+def _alike(alone: Page, within: Page) -> Tensor:
     """Cosine similarity `[layers, tokens]` of the pages' keys and values, the mean of both."""
-    pairs = zip(one.keys, other.keys, one.values, other.values, strict=True)
-    distances = [(cosine_distance(k, l) + cosine_distance(v, w)) / 2 for k, l, v, w in pairs]
-    return 1.0 - torch.stack(distances)
+    keys, values = (
+        torch.stack([cosine_distance(*pair) for pair in zip(one, other, strict=True)])
+        for one, other in ((alone.keys, within.keys), (alone.values, within.values))
+    )
+    return 1.0 - (keys + values) / 2

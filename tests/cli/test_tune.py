@@ -1,0 +1,102 @@
+"""`ragcache tune`, and what `--policy auto` then stands for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ragcache.engine.loaded_model import load_fingerprint
+
+from .conftest import Run
+
+pytestmark = pytest.mark.usefixtures("words")
+QUESTION = "What colour is the kettle?"
+
+
+@pytest.fixture
+def profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "profiles"
+    monkeypatch.setenv("RAGCACHE_PROFILES", str(folder))
+    return folder
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    path = tmp_path / "questions.jsonl"
+    path.write_text("\n".join(json.dumps({"question": QUESTION, "answer": "blue"}) for _ in range(3)))
+    return path
+
+
+def options(questions: Path, docs: Path, model: Path) -> tuple[object, ...]:
+    return ("tune", "--questions", questions, "--docs", docs, "--model", model, "--top-k", 1)
+
+
+def test_the_choice_is_kept_and_auto_uses_it(
+    run: Run, docs: Path, model: Path, questions: Path, profiles: Path, tmp_path: Path
+) -> None:
+    found = run(*options(questions, docs, model), "--policy", "direct,acache@0.5", "--json").json
+    assert [c["policy"] for c in found["candidates"] if c["policy"] == "full"] == ["full"]
+    assert found["chosen"] in {c["policy"] for c in found["candidates"] if c["safe"]}
+    kept = json.loads(Path(found["profile"]).read_text())
+    assert (kept["policy"], kept["questions"]) == (found["chosen"], 3)
+    asked = ("ask", QUESTION, "--docs", docs, "--model", model, "--policy", "auto", "--json")
+    assert run(*asked, "--store", tmp_path / "store").json["policy"] == found["chosen"]
+
+
+def test_auto_without_a_profile_says_what_it_uses(
+    run: Run, docs: Path, model: Path, profiles: Path, tmp_path: Path
+) -> None:
+    asked = ("ask", QUESTION, "--docs", docs, "--model", model, "--policy", "auto", "--json")
+    result = run(*asked, "--store", tmp_path / "store")
+    assert "auto uses acache@0.2" in result.err
+    assert result.json["policy"] == "acache@0.2"
+
+
+def test_a_profile_of_another_model_is_refused(
+    run: Run, docs: Path, model: Path, questions: Path, profiles: Path, tmp_path: Path
+) -> None:
+    run(*options(questions, docs, model), "--policy", "direct")
+    _, fingerprint = load_fingerprint(str(model))
+    path = profiles / fingerprint / "policy.json"
+    path.write_text(path.read_text().replace(fingerprint, "0" * 32))
+    asked = ("ask", QUESTION, "--docs", docs, "--model", model, "--policy", "auto")
+    result = run(*asked, "--store", tmp_path / "store")
+    assert result.code == 2
+    assert "made for model 000000000000" in result.err
+
+
+def test_people_see_candidates_and_the_choice(
+    run: Run, docs: Path, model: Path, questions: Path, profiles: Path
+) -> None:
+    result = run(*options(questions, docs, model), "--policy", "direct")
+    assert "direct" in result.out
+    assert "chosen: direct" in result.out or "no policy is safe" in result.out
+    assert "profile: " in result.out
+
+
+@pytest.mark.parametrize(
+    ("more", "part"),
+    [
+        (("--policy", "magic"), "unknown policy 'magic'"),
+        (("--tolerance", "3"), "lies outside 0..1"),
+        (("--html", "."), "a folder; name a file"),
+        (("--model", "no-such"), "unknown model"),
+    ],
+    ids=str,
+)
+def test_bad_options(
+    run: Run, docs: Path, model: Path, questions: Path, profiles: Path, more: tuple[str, ...], part: str
+) -> None:
+    result = run(*options(questions, docs, model), *more)
+    assert (result.code, result.out) == (2, "")
+    assert part in result.err
+    assert not profiles.exists()
+
+
+def test_a_bad_line_is_named(run: Run, docs: Path, model: Path, questions: Path, profiles: Path) -> None:
+    questions.write_text(questions.read_text() + '\n{"question": 3}')
+    result = run(*options(questions, docs, model))
+    assert result.code == 2
+    assert "line 4" in result.err
