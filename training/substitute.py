@@ -40,9 +40,10 @@ class Substituter:
         return first + "".join(self.rng.choices(self.lower, k=self.rng.choice((0, 1, 1, 2))))
 
     def apply(self, made: Story, share: float = 0.6) -> Story:
-        """The story with about `share` of the words of its answers replaced."""
+        """The story with about `share` of the words of its names, values and answers replaced."""
         spans = [qa.answer for qa in made.questions if qa.kind not in ("not_stated", "yes_no")]
-        words = sorted({word for answer in spans for word in WORD.findall(answer)})
+        spans += [text for told in made.told for text in (told.subject, told.value)]
+        words = sorted({word for text in spans for word in WORD.findall(text)})
         new = {
             word: self.word(word) for word in words if not KEPT.fullmatch(word) and self.rng.random() < share
         }

@@ -19,11 +19,11 @@ T = TypeVar("T")
 class Clock:
     """Seconds, forwards and rows (through all `layers`) by kind of step; every step, when there is a canvas.
 
-    `first_logits` are those of the first refresh, `first_rows` its cost in rows.
+    `first_rows` is the cost of the first refresh in rows, `first_logits` its logits, if they are to be kept.
     """
 
-    def __init__(self, layers: int, canvas: Canvas | None = None) -> None:
-        self.layers, self.canvas = layers, canvas
+    def __init__(self, layers: int, canvas: Canvas | None = None, *, keep_logits: bool = False) -> None:
+        self.layers, self.canvas, self.keep_logits = layers, canvas, keep_logits
         self.seconds: dict[StepKind, float] = {}
         self.forwards: Counter[StepKind] = Counter()
         self.rows: dict[StepKind, float] = {}
@@ -54,7 +54,9 @@ class Clock:
         self.seconds[step.kind] = self.seconds.get(step.kind, 0.0) + seconds
         self.rows[step.kind] = self.rows.get(step.kind, 0.0) + rows
         if step.kind == "refresh" and not self.forwards["refresh"]:
-            self.first_logits, self.first_rows = logits, rows
+            self.first_rows = rows
+            if self.keep_logits:  # a copy: these are a part of the whole batch's
+                self.first_logits = logits.clone()
         self.forwards[step.kind] += 1
         if self.canvas is not None:
             at = started - self._started

@@ -174,7 +174,7 @@ class Engine:
             if len(ids) > limit:
                 raise PromptTooLongError(len(ids), limit, what="affix")
             spans.append(AffixSpan("", text, ids, 0, 0, len(ids)))
-        return self._source.resolve(spans)
+        return self._source.resolve(spans, keep=True)
 
     def close(self) -> None:
         """Finish what is running, fail what still waits with `EngineClosedError`, stop the worker."""

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ResolvedPage:
-    """A page and where it came from; `reason` says why a built page could not be stored."""
+    """A page and where it came from; `reason` says why a built page was not stored."""
 
     page: Page
     status: AffixStatus
@@ -64,10 +64,13 @@ PLAIN = Need()
 
 @dataclass(frozen=True)
 class _Wanted:
+    """A page to find in `store` or to encode; no store means to encode it and not to keep it."""
+
     key: AffixKey
     text: str
     scaffold: Scaffold
     depths: tuple[int, ...]
+    store: Registry | None
 
 
 class PageSource:
@@ -78,18 +81,13 @@ class PageSource:
         self.registry = registry
         self.costs = CostModel()
 
-    def resolve(self, spans: Sequence[AffixSpan], need: Need = PLAIN) -> Resolved:
-        """A page for every distinct affix of `spans`; missing ones are encoded in one forward and stored."""
+    def resolve(self, spans: Sequence[AffixSpan], need: Need = PLAIN, *, keep: bool = False) -> Resolved:
+        """A page for every distinct affix of `spans`; missing ones are encoded in one forward and stored.
+
+        The store is left alone where encoding has proved faster than reading, unless pages are to `keep`.
+        """
         started = time.perf_counter()
-        wanted = {
-            span.token_ids: _Wanted(
-                self.model.key(span.token_ids, scaffold=need.scaffold(span), depths=need.depths),
-                span.text,
-                need.scaffold(span),
-                need.depths,
-            )
-            for span in spans
-        }
+        wanted = {span.token_ids: self._wanted(span, need, keep) for span in spans}
         pages = {}
         for ids, want in wanted.items():
             page = self._load(want)
@@ -101,12 +99,15 @@ class PageSource:
             pages |= self._build(missing)
         return Resolved(pages, load_s, time.perf_counter() - started - load_s)
 
+    def _wanted(self, span: AffixSpan, need: Need, keep: bool) -> _Wanted:
+        scaffold = need.scaffold(span)
+        key = self.model.key(span.token_ids, scaffold=scaffold, depths=need.depths)
+        passed_over = not keep and self.costs.encoding_is_faster(len(span.token_ids))
+        return _Wanted(key, span.text, scaffold, need.depths, None if passed_over else self.registry)
+
     def _load(self, want: _Wanted) -> Page | None:
-        """The stored page, unless encoding it anew has proved faster here than reading it."""
-        if self.registry is None or self.costs.encoding_is_faster(len(want.key.token_ids)):
-            return None
         started = time.perf_counter()
-        page = self._get(want.key)
+        page = self._get(want)
         if page is not None:
             self.costs.loaded(page.tokens, time.perf_counter() - started)
         return page
@@ -115,9 +116,9 @@ class PageSource:
         pages: dict[tuple[int, ...], ResolvedPage] = {}
         with ExitStack() as locks:
             for want in sorted(missing.values(), key=lambda want: want.key.canonical()):
-                self._lock(locks, want.key)  # always in one order: two processes cannot wait for each other
+                self._lock(locks, want)  # always in one order: two processes cannot wait for each other
             for ids, want in missing.items():
-                page = self._get(want.key, count=False)
+                page = self._get(want, count=False)
                 if page is not None:  # another process built it while we waited
                     pages[ids] = ResolvedPage(page, "hit")
             todo = [ids for ids in missing if ids not in pages]
@@ -131,32 +132,33 @@ class PageSource:
                 self.costs.encoded(total, encode_s)
                 for ids, page in zip(todo, built, strict=True):
                     share_s = encode_s * len(ids) / total
-                    pages[ids] = self._store(missing[ids].key, page, share_s, missing[ids].text)
+                    pages[ids] = self._store(missing[ids], page, share_s)
         return pages
 
-    def _get(self, key: AffixKey, *, count: bool = True) -> Page | None:
-        if self.registry is None:
+    def _get(self, want: _Wanted, *, count: bool = True) -> Page | None:
+        if want.store is None:
             return None
         try:
-            return self.registry.get(key, count=count)
+            return want.store.get(want.key, count=count)
         except RegistryError as error:  # a store that fails is a miss: answers do not depend on it
             log.warning("affix store: %s", error)
             return None
 
-    def _lock(self, locks: ExitStack, key: AffixKey) -> None:
-        if self.registry is None:
+    def _lock(self, locks: ExitStack, want: _Wanted) -> None:
+        if want.store is None:
             return
         try:
-            locks.enter_context(self.registry.building(key))
+            locks.enter_context(want.store.building(want.key))
         except RegistryError as error:
             log.warning("affix store: %s", error)
 
-    def _store(self, key: AffixKey, page: Page, encode_s: float, text: str) -> ResolvedPage:
-        if self.registry is None:
-            return ResolvedPage(page, "built", "no store")
+    def _store(self, want: _Wanted, page: Page, encode_s: float) -> ResolvedPage:
+        if want.store is None:
+            reason = "no store" if self.registry is None else "encoding is faster than reading here"
+            return ResolvedPage(page, "built", reason)
         try:
-            digest = self.registry.text_digest(text)
-            stored = self.registry.put(key, page, encode_s=encode_s, text_digest=digest)
+            digest = want.store.text_digest(want.text)
+            stored = want.store.put(want.key, page, encode_s=encode_s, text_digest=digest)
             return ResolvedPage(stored, "built")
         except RegistryError as error:
             log.warning("affix store: %s", error)

@@ -34,13 +34,17 @@ class Profiles:
 
     def policy(self, fingerprint: str) -> ReusePolicy:
         """What `auto` stands for; without a profile a safe default, and the log says so."""
-        found = self.read(self.path(fingerprint, "policy"), fingerprint)
+        path = self.path(fingerprint, "policy")
+        found = self.read(path, fingerprint)
         if found is None:
             log.warning("no profile for this model yet: auto uses %s; measure with ragcache tune", SAFE.name)
             return SAFE
-        policy = parse_policy(str(found.get("policy")))
+        try:
+            policy = parse_policy(str(found["policy"]))
+        except (KeyError, ConfigError) as error:
+            raise ConfigError(f"{path}: no usable policy ({error}); run ragcache tune again") from error
         if policy.auto:
-            raise ConfigError("the profile says 'auto' itself; run ragcache tune again")
+            raise ConfigError(f"{path}: says 'auto' itself; run ragcache tune again")
         return policy
 
     def depth_table(self, fingerprint: str) -> DepthTable | None:
@@ -52,7 +56,7 @@ class Profiles:
         try:
             entries = tuple((float(share), int(depth)) for share, depth in found["entries"])
             return DepthTable(str(found["name"]), int(found["layers"]), entries)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ConfigError(f"{path}: not a depth table ({error}); run ragcache profile-depth") from error
 
     def write(self, fingerprint: str, kind: str, values: Mapping[str, Any]) -> Path:

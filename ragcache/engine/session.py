@@ -51,7 +51,11 @@ class Session:
             options.block_length,
             self.model.predictor.config.mask_id,
         )
-        clock = Clock(self.model.predictor.config.layers, canvas if self.request.trace else None)
+        clock = Clock(
+            self.model.predictor.config.layers,
+            canvas if self.request.trace else None,
+            keep_logits=self.request.keep_logits,
+        )
 
         def ended(ids: list[int]) -> bool:
             on_text(reader.streamable(ids))
@@ -79,7 +83,7 @@ class Session:
             live_rows=clock.first_rows / canvas.tokens,
             bytes_read=self.resolved.bytes_read,
             trace=self._trace(canvas, plan, clock) if self.request.trace else None,
-            first_logits=clock.first_logits if self.request.keep_logits else None,
+            first_logits=clock.first_logits,
             model=self.model.name,
             policy=self.policy.name,
         )
