@@ -84,4 +84,5 @@ def to_tensors(rows: list[int], sources: list[list[int]]) -> tuple[Tensor, Tenso
     """`[p]` and `[p, SOURCES]` (-1: none), p padded to a multiple of 512: few different shapes."""
     spare = -len(rows) % 512
     padded = [own + [-1] * (SOURCES - len(own)) for own in sources] + [[-1] * SOURCES] * spare
-    return torch.tensor(rows + [0] * spare), torch.tensor(padded).reshape(-1, SOURCES)
+    wide = torch.tensor(padded, dtype=torch.int64).reshape(-1, SOURCES)
+    return torch.tensor(rows + [0] * spare, dtype=torch.int64), wide

@@ -49,7 +49,7 @@ def _show(found: dict[str, Any]) -> None:
     """A column a share: its depth, and the layers' similarities below."""
     from rich.table import Table
 
-    table = Table("affix %", box=None, pad_edge=False)
+    table = Table("affix %", box=None, pad_edge=False, padding=(0, 1, 0, 0))  # fits 80 columns
     for share, _ in found["entries"]:
         table.add_column(f"{share:g}", justify="right")
     table.add_row("depth", *(str(depth) for _, depth in found["entries"]))

@@ -11,7 +11,7 @@ from ragcache.engine import load
 from ragcache.engine.profiles import Profiles
 from ragcache.errors import ConfigError
 
-from .conftest import Run
+from .conftest import TEXTS, Run
 
 
 @pytest.fixture(autouse=True)
@@ -21,8 +21,18 @@ def profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_the_profile_is_written_and_read_back(run: Run, docs: Path, model: Path) -> None:
-    options = ("--model", model, "--texts", docs, "--samples", 2, "--threshold", 0.5)
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    """A folder of texts long enough to measure with."""
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    for name, text in TEXTS.items():
+        (folder / name).write_text(f"{text} {name} " * 3)
+    return folder
+
+
+def test_the_profile_is_written_and_read_back(run: Run, texts: Path, model: Path) -> None:
+    options = ("--model", model, "--texts", texts, "--samples", 2, "--threshold", 0.5)
     found = run("profile-depth", *options, "--json").json
     loaded = load(str(model), device="cpu")
     table = Profiles().depth_table(loaded.fingerprint)
@@ -34,8 +44,8 @@ def test_the_profile_is_written_and_read_back(run: Run, docs: Path, model: Path)
     assert kept["similarity"] == found["similarity"]
 
 
-def test_people_see_a_table(run: Run, docs: Path, model: Path, profiles: Path) -> None:
-    result = run("profile-depth", "--model", model, "--texts", docs)
+def test_people_see_a_table(run: Run, texts: Path, model: Path, profiles: Path) -> None:
+    result = run("profile-depth", "--model", model, "--texts", texts)
     assert (result.code, result.err) == (0, "")
     header, depths, first, *_, path = result.out.splitlines()
     assert header.split() == ["affix", "%", "0", *(str(r) for r in range(10, 100, 10)), "95"]
@@ -45,8 +55,8 @@ def test_people_see_a_table(run: Run, docs: Path, model: Path, profiles: Path) -
     assert str(profiles) in path
 
 
-def test_a_profile_of_another_model_is_refused(run: Run, docs: Path, model: Path) -> None:
-    path = Path(run("profile-depth", "--model", model, "--texts", docs, "--json").json["path"])
+def test_a_profile_of_another_model_is_refused(run: Run, texts: Path, model: Path) -> None:
+    path = Path(run("profile-depth", "--model", model, "--texts", texts, "--json").json["path"])
     other = path.parents[1] / "0123" / path.name
     other.parent.mkdir()
     path.rename(other)
@@ -59,18 +69,18 @@ def test_a_profile_of_another_model_is_refused(run: Run, docs: Path, model: Path
     ("options", "part"),
     [
         (("--texts", "nowhere"), "nowhere: no such file"),
-        (("--texts", "{docs}", "--threshold", "1.5"), "threshold 1.5 lies outside 0..1"),
-        (("--texts", "{docs}", "--samples", "0"), "samples must be at least 1"),
+        (("--texts", "{texts}", "--threshold", "1.5"), "threshold 1.5 lies outside 0..1"),
+        (("--texts", "{texts}", "--samples", "0"), "samples must be at least 1"),
         (("--texts", "{short}"), "texts too short"),
-        (("--texts", "{docs}", "--model", "no-such-model"), "unknown model"),
+        (("--texts", "{texts}", "--model", "no-such-model"), "unknown model"),
     ],
 )
 def test_what_is_refused_leaves_no_profile(
-    run: Run, docs: Path, model: Path, profiles: Path, tmp_path: Path, options: tuple[str, ...], part: str
+    run: Run, texts: Path, model: Path, profiles: Path, tmp_path: Path, options: tuple[str, ...], part: str
 ) -> None:
     short = tmp_path / "short.md"
     short.write_text("A few.")
-    given = [option.format(docs=docs, short=short) for option in options]
+    given = [option.format(texts=texts, short=short) for option in options]
     result = run("profile-depth", "--model", model, *given)
     assert (result.code, result.out) == (2, "")
     assert result.err.splitlines()[-1].startswith("error: ")
@@ -85,10 +95,10 @@ def test_texts_are_needed(run: Run) -> None:
 
 
 def test_profiles_that_cannot_be_written(
-    run: Run, docs: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, texts: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("x")
     monkeypatch.setenv("RAGCACHE_PROFILES", str(tmp_path / "file"))
-    result = run("profile-depth", "--model", model, "--texts", docs)
+    result = run("profile-depth", "--model", model, "--texts", texts)
     assert (result.code, result.out) == (2, "")
     assert "RAGCACHE_PROFILES" in result.err

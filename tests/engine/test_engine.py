@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from engine.asks import RIVER, SHORT, TOWN, ask, ask_about
+from engine.asks import RIVER, SHORT, TOWN, ask, ask_about, check_sums
 
 from ragcache.decoding.denoise import DecodingOptions
 from ragcache.engine import Completion, Engine, LoadedModel, Request
@@ -24,14 +24,6 @@ REQUESTS = [
 
 def tokens(completions: list[Completion]) -> list[tuple[int, ...]]:
     return [completion.token_ids for completion in completions]
-
-
-def check_sums(completion: Completion, prompt_tokens: int) -> None:
-    report = completion.reuse
-    assert report.reused + report.recomputed + report.fresh == report.prompt_tokens == prompt_tokens
-    assert report.recomputed == sum(use.anchors for use in report.affixes)
-    used = [use for use in report.affixes if use.status != "skipped"]
-    assert report.reused == sum(use.tokens - use.anchors for use in used)
 
 
 def test_a_batch_of_unequal_requests_answers_like_one_by_one(model: LoadedModel) -> None:

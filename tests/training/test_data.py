@@ -58,8 +58,11 @@ def test_same_ids_as_the_shipped_template(maker: SequenceMaker) -> None:
     tokenizer = ChatTokenizer.from_folder(Path(NANO))
     text = LAYOUTS[0].format(docs="The Lumora lamp costs 89 euros.", question="What does the lamp cost?")
     prompt = Prompt.chat(Message("system", (SYSTEM_PROMPTS[0],)), Message("user", (text,)))
-    header = [maker.start_header, *maker._encode("assistant"), maker.end_header]
-    expected = [maker.bos, *maker._turn("system", SYSTEM_PROMPTS[0]), *maker._turn("user", text), *header]
+    expected = [maker.bos]
+    maker._turn(expected, "system", SYSTEM_PROMPTS[0])
+    turn = maker._turn(expected, "user", text)
+    assert expected[turn.start : -1] == turn.encoding.ids
+    expected += [maker.start_header, *maker._encode("assistant"), maker.end_header]
     assert list(tokenize(prompt, tokenizer).token_ids) == expected
 
 

@@ -18,7 +18,7 @@ from training.train import Trainer, initialise, nano_config, one_step_exact_matc
 
 def batch(targets: list[int], answer: list[int]) -> Batch:
     nothing = torch.empty(0)
-    return Batch(nothing, nothing, nothing, nothing, torch.tensor(targets), nothing, torch.tensor(answer))
+    return Batch(nothing, nothing, nothing, nothing, torch.tensor(targets), nothing, torch.tensor(answer), {})
 
 
 def test_exact_match_counts_whole_answers() -> None:
