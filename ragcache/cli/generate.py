@@ -27,7 +27,8 @@ def generate(
         Path, typer.Option("--cases", help="A JSONL file of cases; - reads stdin.", show_default=False)
     ],
     policy: Annotated[
-        str | None, typer.Option("--policy", help="Overrides the cases': full, direct or acache@BUDGET.")
+        str | None,
+        typer.Option("--policy", help="Overrides the cases': full, acache@0.2, depth=4+acache@0.2, ..."),
     ] = None,
     device: options.Device = "auto",
     dtype: Annotated[
@@ -37,8 +38,8 @@ def generate(
     """Decode raw token ids: one JSON line for every case, {"tokens", "anchors", "nfe"}.
 
     A case is {"parts": [[is_affix, [ids]], ...], "gen_length", "block_length"} with "threshold" or "steps",
-    and optionally "cache" (none, prefix, dual), "budget" or "policy", "temperature", "seed". Lines before a
-    bad one are answered.
+    and optionally "cache" (none, prefix, dual, dllm, window), "budget" or "policy", "temperature",
+    "seed". Lines before a bad one are answered.
     """
     import torch
 

@@ -101,6 +101,9 @@ class PageSource:
 
     def _wanted(self, span: AffixSpan, need: Need, keep: bool) -> _Wanted:
         scaffold = need.scaffold(span)
+        around = len(scaffold.before) + len(scaffold.after)
+        if around + len(span.token_ids) > self.model.predictor.config.max_tokens:
+            scaffold = ALONE  # positions beyond the window mean nothing to the model
         key = self.model.key(span.token_ids, scaffold=scaffold, depths=need.depths)
         passed_over = not keep and self.costs.encoding_is_faster(len(span.token_ids))
         return _Wanted(key, span.text, scaffold, need.depths, None if passed_over else self.registry)

@@ -6,7 +6,7 @@ import logging
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, takewhile
+from itertools import accumulate, chain, islice, takewhile
 from typing import Any
 
 import torch
@@ -79,7 +79,7 @@ class DepthProfiler:
     @property
     def least_tokens(self) -> int:
         """The shortest sequence in which every share leaves room beside the affix."""
-        return max(math.ceil(AROUND / (1.0 - self.shares[-1] / 100.0)), SHORTEST + AROUND)
+        return max(math.ceil(100.0 * AROUND / (100.0 - self.shares[-1])), SHORTEST + AROUND)
 
     def measure(
         self,
@@ -120,7 +120,7 @@ class DepthProfiler:
         size = min(max(round(share / 100 * tokens), SHORTEST), tokens - AROUND)
         masks = min(CANVAS, (tokens - size) // 2)
         others = [*pieces[number + 1 :], *pieces[:number], own[size:]]
-        request = [token for piece in others for token in piece][: tokens - size - masks]
+        request = list(islice(chain.from_iterable(others), tokens - size - masks))
         half = len(request) // 2
         after = (*request[half:], *[config.mask_id] * masks)
         return own[:size], Scaffold(tuple(request[:half]), after)

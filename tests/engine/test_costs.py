@@ -52,13 +52,15 @@ def test_a_rate_weighs_by_tokens() -> None:
     assert rate.estimate_s(100) == pytest.approx(0.8)
 
 
-def test_an_engine_measures_what_it_does(engine: Engine) -> None:
+def test_an_engine_measures_what_it_does(engine: Engine, registry: Registry) -> None:
     costs = engine._source.costs
     engine.generate([ask_about(RIVER, TOWN)])
     assert (costs.load.seen, costs.encode.seen) == (0, 1)
     engine.generate([ask_about(RIVER, TOWN)])
     assert (costs.load.seen, costs.encode.seen) == (2, 1)
     assert min(costs.load.seconds, costs.encode.seconds) > 0
+    stats = registry.stats()
+    assert (stats.hits, stats.misses) == (2, 2)  # looking again before a build does not count
 
 
 def test_an_engine_encodes_where_that_is_faster(engine: Engine, registry: Registry) -> None:

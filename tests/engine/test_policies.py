@@ -176,6 +176,18 @@ def test_a_scaffold_is_the_prompts_frame(model: LoadedModel) -> None:
     assert RIVER not in model.tokenizer.decode(scaffold_for("plain", model).before)
 
 
+def test_an_affix_too_long_for_its_scaffold_is_encoded_alone(engine: Engine, registry: Registry) -> None:
+    model, options = engine.model, replace(SHORT, max_tokens=4)
+    scaffold = scaffold_for("plain", model)
+    room = model.predictor.config.max_tokens - len(scaffold.before) - len(scaffold.after)
+    fits, long = "#" * room, "#" * (room + 1)
+    requests = [ask_with("direct+contextual", text, question="?", options=options) for text in (fits, long)]
+    assert [statuses(completion) for completion in engine.generate(requests)] == [["built"], ["built"]]
+    assert stored(registry, model, fits, scaffold=scaffold) is not None
+    assert stored(registry, model, long) is not None
+    assert len(registry.pages()) == 2
+
+
 def test_a_template_that_moves_its_messages_has_no_scaffold(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

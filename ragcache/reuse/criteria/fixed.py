@@ -13,9 +13,8 @@ from ragcache.reuse.context import ReuseContext
 
 @dataclass(frozen=True)
 class FirstK:
-    """EPIC (arXiv 2410.15332): the first tokens of every affix, up to 32 of each before any later one."""
+    """EPIC (arXiv 2410.15332): the first tokens of every affix, as many of each."""
 
-    limit: int = 32
     name: str = "first"
     is_mass: bool = False
 
