@@ -77,7 +77,10 @@ def imports(tree: ast.AST, eager: bool = True) -> Iterator[Import]:
             yield Import(module, eager)
             yield from (Import(f"{module}.{alias.name}", eager) for alias in node.names)
         else:
-            yield from imports(node, eager and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+            waits = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or (
+                isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+            )
+            yield from imports(node, eager and not waits)
 
 
 @cache
