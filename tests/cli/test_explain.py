@@ -85,8 +85,8 @@ def test_open_shows_the_page(
 @pytest.mark.parametrize(
     ("options", "part"),
     [
-        ({"html": "no/such/folder/out.html"}, "No such file or directory"),
-        ({"html": "."}, "Is a directory"),
+        ({"html": "no/such/folder/out.html"}, "there is no folder"),
+        ({"html": "."}, "a folder; name a file"),
         ({"html": "x" * 300}, "File name too long"),
         ({"docs": "nowhere"}, "nowhere: no such file or folder"),
         ({"policy": "full", "budget": 0.5}, "give one"),
