@@ -10,7 +10,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 HANDBOOK := examples/handbook
-QUESTION ?= When was the Nestra clock released?
+QUESTION ?= Which languages does the designer of the Tindra radio speak?
 
 .PHONY: help demo test lint bench eval
 
