@@ -10,7 +10,7 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from ragcache.evaluation.generators import Split, Story, story
+from ragcache.evaluation.generators import LINKED_KINDS, Split, Story, linked_story, story
 from training.pointers import POINTERS, Pointers, Targets, Turn, to_tensors
 from training.substitute import Substituter
 
@@ -29,6 +29,8 @@ LAYOUTS = (
     "{first}\n\nQuestion: {question}\n\n{rest}",
 )
 SUBSTITUTED = 0.5
+ALONE = 0.2  # share of conversations with one question, as users ask
+HOPS = (1, 4)
 LAYOUT_WEIGHTS = (8, 1, 1, 1, 1, 1)
 
 
@@ -36,7 +38,8 @@ LAYOUT_WEIGHTS = (8, 1, 1, 1, 1, 1)
 class Stage:
     """One step of the curriculum: how long, how many, how hard. Ranges are inclusive.
 
-    `canvases` are the lengths of the last canvas; `plain` leaves out other layouts and masks in documents.
+    `canvases` are the lengths of the last canvas; `plain` leaves out other layouts and masks in documents;
+    `linked` is the share of stories whose answers need several documents (chains, pronouns, comparisons).
     """
 
     tokens: int
@@ -48,6 +51,7 @@ class Stage:
     system_share: float = 0.75
     canvases: tuple[int, ...] = (8, 16, 16, 32)
     plain: bool = False
+    linked: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -121,8 +125,13 @@ class SequenceMaker:
     def sequence(self, stage: Stage) -> Sequence | None:
         """One conversation, or None when it does not fit the stage's length."""
         split = Split(names="train", templates="train")
-        asked = 1 if self.rng.random() < 0.1 else stage.questions
-        made = story(self.rng, split, docs=stage.docs, facts=stage.facts, questions=asked, kinds=stage.kinds)
+        asked = 1 if self.rng.random() < ALONE else stage.questions
+        if self.rng.random() < stage.linked:
+            made = linked_story(self.rng, split, self.rng.choice(LINKED_KINDS), questions=asked, hops=HOPS)
+        else:
+            made = story(
+                self.rng, split, docs=stage.docs, facts=stage.facts, questions=asked, kinds=stage.kinds
+            )
         if self.rng.random() < SUBSTITUTED:
             made = self.substituter.apply(made)
         ids = [self.bos]

@@ -32,15 +32,15 @@ from training.tokenizer import train_tokenizer
 COPY = {"single": 0.4, "cloze": 0.6}
 SPANS = {"single": 0.45, "cloze": 0.25, "not_stated": 0.15, "number": 0.1, "list": 0.05}
 ALL = {
-    "single": 0.3, "cloze": 0.08, "two_hop": 0.27, "not_stated": 0.18, "number": 0.04,
-    "list": 0.04, "yes_no": 0.02, "recency": 0.05, "compare": 0.02,
+    "single": 0.28, "cloze": 0.06, "two_hop": 0.25, "not_stated": 0.26, "number": 0.03,
+    "list": 0.03, "yes_no": 0.02, "recency": 0.05, "compare": 0.02,
 }  # fmt: skip
 STAGES = (
     Stage(64, 160, (1, 1), (1, 1), questions=1, kinds=COPY, system_share=0.0, canvases=(8,), plain=True),
     Stage(128, 84, (1, 1), (1, 2), questions=2, kinds=COPY, system_share=0.2, canvases=(8,)),
     Stage(224, 48, docs=(1, 2), facts=(1, 3), questions=4, kinds=SPANS),
-    Stage(384, 28, docs=(2, 4), facts=(2, 3), questions=12, kinds=ALL),
-    Stage(560, 19, docs=(2, 6), facts=(2, 5), questions=14, kinds=ALL),
+    Stage(384, 28, docs=(2, 4), facts=(2, 3), questions=12, kinds=ALL, linked=0.1),
+    Stage(560, 19, docs=(2, 6), facts=(2, 5), questions=14, kinds=ALL, linked=0.15),
     Stage(736, 14, docs=(2, 5), facts=(4, 9), questions=14, kinds=ALL),
 )
 ADVANCE_AT = 0.5
