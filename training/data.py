@@ -196,6 +196,7 @@ class SequenceMaker:
             if self.rng.random() < 0.5:
                 positions[row] += self.rng.randrange(2048 - tokens)
             masked: list[tuple[int, float, int]] = []
+            inside = {i for start, stop in sequence.canvases for i in range(start, stop)}
             for start, stop in sequence.canvases:
                 flags = self._answer_mask(stop - start)
                 number = answers if all(flags) else -1
@@ -208,7 +209,6 @@ class SequenceMaker:
                         masked.append((start + offset, 0.1 if padding else 1.0, -1 if padding else number))
             if not stage.plain and self.rng.random() < 0.15:
                 rate = self.rng.uniform(0.05, 0.3)
-                inside = {i for start, stop in sequence.canvases for i in range(start, stop)}
                 masked += [
                     (i, 0.5, -1) for i in range(1, len(ids)) if i not in inside and self.rng.random() < rate
                 ]
@@ -218,10 +218,9 @@ class SequenceMaker:
                 weights.append(weight)
                 answer.append(number)
                 ids[index] = self.mask
-            answered = {i for start, stop in sequence.canvases for i in range(start, stop)}
             for name, own in sequence.targets.items():
                 for position, sources in own.items():
-                    if position not in answered or ids[position] == self.mask:
+                    if position not in inside or ids[position] == self.mask:
                         looking[name][0].append(row * tokens + position)
                         looking[name][1].append(sources)
             token_ids[row, : len(ids)] = torch.tensor(ids)

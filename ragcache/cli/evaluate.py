@@ -45,13 +45,8 @@ def evaluate(
     device: options.Device = "auto",
     as_json: options.Json = False,
     out: Annotated[Path | None, typer.Option("--out", help="Write the JSON to this file too.")] = None,
-    html: Annotated[
-        Path | None, typer.Option("--html", help="Write a page with curves to this file.")
-    ] = None,
-    journal: Annotated[
-        Path | None,
-        typer.Option("--journal", help="Keep every answer in this file; an interrupted run goes on from it."),
-    ] = None,
+    html: options.Report = None,
+    journal: options.Journal = None,
 ) -> None:
     """Compare reuse policies: accuracy with intervals, agreement with the full recompute, rows and time."""
     _check(data, dataset, questions, docs)
@@ -62,9 +57,9 @@ def evaluate(
     from ragcache.decoding.caches import parse_cache
     from ragcache.evaluation.placement import placement_named
     from ragcache.evaluation.summary import summarise
-    from ragcache.reuse.policy import parse_policy
+    from ragcache.reuse.policy import parse_policies
 
-    policies = tuple(parse_policy(text.strip()) for text in policy.split(","))
+    policies = parse_policies(policy)
     placements = tuple(text.strip() for text in placement.split(","))
     for name in placements:
         placement_named(name)

@@ -103,20 +103,16 @@ def run(plan: Plan, *, model: str, device: str, journal: Path | None) -> list[An
         registry = stack.enter_context(Registry(store, limit_bytes=STORE_BYTES))
         engine = stack.enter_context(Engine(loaded, registry))
         progress = stack.enter_context(Progress(console=err, disable=not err.is_terminal, transient=True))
-        for trial in plan.trials():
+        trials, done = plan.trials(), book.done
+        for trial in trials:
             label = trial.dataset if len(plan.placements) == 1 else f"{trial.dataset} ({trial.placement})"
-            keys = [trial.key(p.name, i) for p in trial.policies for i in range(len(trial.examples))]
-            task = progress.add_task(label, total=len(keys), completed=sum(key in book.done for key in keys))
+            keys = trial.all_keys()
+            task = progress.add_task(label, total=len(keys), completed=len(done.intersection(keys)))
 
             def keep(answer: Answer, task: TaskID = task) -> None:
                 book.append(answer)
                 progress.advance(task)
 
-            evaluate(engine, trial, done=book.done, on_answer=keep)
-        wanted = {
-            trial.key(p.name, i)
-            for trial in plan.trials()
-            for p in trial.policies
-            for i in range(len(trial.examples))
-        }
+            evaluate(engine, trial, done=done, on_answer=keep)
+        wanted = {key for trial in trials for key in trial.all_keys()}
         return [answer for answer in book.answers if answer.key in wanted]

@@ -29,6 +29,11 @@ Compare = Annotated[bool, typer.Option("--compare/--no-compare", help="Time a fu
 Model = Annotated[str, typer.Option("--model", help="nano, a checkpoint folder, or a Hugging Face hub id.")]
 Device = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Journal = Annotated[
+    Path | None,
+    typer.Option("--journal", help="Keep every answer in this file; an interrupted run goes on from it."),
+]
+Report = Annotated[Path | None, typer.Option("--html", help="Write a page with curves to this file.")]
 Store = Annotated[
     Path | None,
     typer.Option(

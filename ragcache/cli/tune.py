@@ -31,13 +31,8 @@ def tune(
     top_k: options.TopK = 4,
     model: options.Model = "nano",
     device: options.Device = "auto",
-    journal: Annotated[
-        Path | None,
-        typer.Option("--journal", help="Keep every answer in this file; an interrupted run goes on from it."),
-    ] = None,
-    html: Annotated[
-        Path | None, typer.Option("--html", help="Write a page with curves to this file.")
-    ] = None,
+    journal: options.Journal = None,
+    html: options.Report = None,
     as_json: options.Json = False,
 ) -> None:
     """Find the cheapest safe policy, and keep it as what `--policy auto` stands for with this model."""
@@ -49,12 +44,11 @@ def tune(
     from ragcache.engine.profiles import Profiles
     from ragcache.evaluation.tune import candidates, check_tolerance
     from ragcache.evaluation.tune import tune as choose
-    from ragcache.reuse.policy import Full, parse_policy
+    from ragcache.reuse.policy import Full, parse_policies
 
     check_tolerance(tolerance)
     layers, fingerprint = load_fingerprint(model)
-    wanted = policy.split(",") if policy else candidates(layers)
-    policies = [parse_policy(text.strip()) for text in wanted]
+    policies = parse_policies(policy or ",".join(candidates(layers)))
     loaded = from_documents(questions, docs, n, top_k)
     for warning in loaded.warnings:
         complain("warning", warning)

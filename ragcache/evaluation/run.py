@@ -36,6 +36,10 @@ class Trial:
         """What names one answer in a journal."""
         return self.dataset, policy, self.placement, index
 
+    def all_keys(self) -> list[Key]:
+        """Of all its answers."""
+        return [self.key(p.name, index) for p in self.policies for index in range(len(self.examples))]
+
     def request(self, index: int, policy: ReusePolicy) -> Request:
         """The request of example `index`."""
         example = self.examples[index]

@@ -137,6 +137,11 @@ def parse_policy(text: str) -> ReusePolicy:
     return policy
 
 
+def parse_policies(text: str) -> tuple[ReusePolicy, ...]:
+    """Policies from their short forms, separated by commas; raises as `parse_policy`."""
+    return tuple(parse_policy(part.strip()) for part in text.split(","))
+
+
 def _with_anchors(policy: ReusePolicy, text: str, word: str, value: str) -> ReusePolicy:
     if word == "direct":
         return replace(policy, budget=0.0)
