@@ -28,8 +28,7 @@ LAYOUTS = (
     "Documents:\n\n{docs}\n\nAnswer this question: {question}",
     "{first}\n\nQuestion: {question}\n\n{rest}",
 )
-SUBSTITUTED = 0.5
-ALONE = 0.2  # share of conversations with one question, as users ask
+SUBSTITUTED = 0.75
 HOPS = (1, 4)
 LAYOUT_WEIGHTS = (8, 1, 1, 1, 1, 1)
 
@@ -125,12 +124,18 @@ class SequenceMaker:
     def sequence(self, stage: Stage) -> Sequence | None:
         """One conversation, or None when it does not fit the stage's length."""
         split = Split(names="train", templates="train")
-        asked = 1 if self.rng.random() < ALONE else stage.questions
         if self.rng.random() < stage.linked:
-            made = linked_story(self.rng, split, self.rng.choice(LINKED_KINDS), questions=asked, hops=HOPS)
+            made = linked_story(
+                self.rng, split, self.rng.choice(LINKED_KINDS), questions=stage.questions, hops=HOPS
+            )
         else:
             made = story(
-                self.rng, split, docs=stage.docs, facts=stage.facts, questions=asked, kinds=stage.kinds
+                self.rng,
+                split,
+                docs=stage.docs,
+                facts=stage.facts,
+                questions=stage.questions,
+                kinds=stage.kinds,
             )
         if self.rng.random() < SUBSTITUTED:
             made = self.substituter.apply(made)

@@ -39,7 +39,7 @@ class Substituter:
         first = self.rng.choice(self.upper if old[0].isupper() else self.lower)
         return first + "".join(self.rng.choices(self.lower, k=self.rng.choice((0, 1, 1, 2))))
 
-    def apply(self, made: Story, share: float = 0.6) -> Story:
+    def apply(self, made: Story, share: float = 0.7) -> Story:
         """The story with about `share` of the words of its names, values and answers replaced."""
         spans = [qa.answer for qa in made.questions if qa.kind not in ("not_stated", "yes_no")]
         spans += [text for told in made.told for text in (told.subject, told.value)]
