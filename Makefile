@@ -12,14 +12,21 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 HANDBOOK := examples/handbook
 QUESTION ?= Which languages does the designer of the Tindra radio speak?
 
-.PHONY: help demo test lint bench eval
+# What `make eval` measures. It takes hours and can be interrupted: it goes on where it stopped. -j2 uses two cores.
+EVAL := runs/eval
+N ?= 500
+EVAL_SETS ?= single two_hop not_stated single_templates list number recency chain pronoun same_as correction \
+	counterfactual order long
+CACHES := none prefix dual dllm window
+
+.PHONY: help demo test lint bench eval eval-caches
 
 help:
 	@echo "make demo    ask the handbook twice: the first run builds the cache, the second uses it"
 	@echo "make test    run the tests"
 	@echo "make lint    ruff and mypy"
 	@echo "make bench   time refreshes with and without reuse"
-	@echo "make eval    accuracy against budget on generated questions"
+	@echo "make eval    accuracy of every criterion and budget on generated questions (hours; resumes)"
 
 # Uses the default store, so that a second `make demo` finds everything on disk.
 demo: $(BIN)/.installed
@@ -39,8 +46,21 @@ lint: $(BIN)/.installed-dev
 bench: $(BIN)/.installed
 	$(BIN)/python -m benchmarks.refresh
 
-eval: $(BIN)/.installed
-	$(BIN)/ragcache eval --n 500
+eval: $(EVAL_SETS:%=$(EVAL)/%.json) eval-caches
+	$(BIN)/python -m benchmarks.results criteria $(EVAL) --html $(EVAL)/index.html
+
+eval-caches: $(CACHES:%=$(EVAL)/caches/%.json)
+	$(BIN)/python -m benchmarks.results caches $(EVAL)/caches
+
+$(EVAL)/%.json: | $(BIN)/.installed-dev
+	@mkdir -p $(@D)
+	$(BIN)/ragcache eval --dataset $* --n $(N) --policy "$$($(BIN)/python -m benchmarks.results policies)" \
+		--journal $(EVAL)/$*.jsonl --out $@
+
+$(EVAL)/caches/%.json: | $(BIN)/.installed-dev
+	@mkdir -p $(@D)
+	$(BIN)/ragcache eval --dataset single --dataset two_hop --n $(N) --cache $* \
+		--policy full,direct,acache@0.2,mass@0.2 --journal $(EVAL)/caches/$*.jsonl --out $@
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "ragcache needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3" >&2; exit 1; }

@@ -11,6 +11,7 @@ from ragcache.decoding.denoise import DecodingOptions, denoise
 from ragcache.decoding.encode import encode_affixes
 from ragcache.decoding.step import run
 from ragcache.engine.clock import Clock
+from ragcache.engine.profiles import ModelProfile
 from ragcache.errors import ConfigError, InputError, PromptTooLongError
 from ragcache.evaluation.jsonl import Record
 from ragcache.model.attention import GatherKV
@@ -18,7 +19,7 @@ from ragcache.model.config import ModelConfig
 from ragcache.model.segment import Segment, whole
 from ragcache.model.transformer import MaskPredictor
 from ragcache.reuse.depth import DepthTable
-from ragcache.reuse.plan import depth_table, make_plan
+from ragcache.reuse.plan import make_plan
 from ragcache.reuse.policy import Full, ReusePolicy, parse_policy
 
 REQUIRED = ("parts", "gen_length", "block_length")
@@ -56,10 +57,13 @@ class Case:
         return case
 
 
-def run_case(predictor: MaskPredictor, case: Case, policy: ReusePolicy) -> dict[str, Any]:
+def run_case(
+    predictor: MaskPredictor, case: Case, policy: ReusePolicy, profile: ModelProfile
+) -> dict[str, Any]:
     """Answer ids, absolute anchor positions, and the number of refresh and refine forwards."""
     config, options, clock = predictor.config, case.options, Clock(predictor.config.layers)
-    table = depth_table(policy, config.layers, None)
+    policy = profile.resolve(policy)
+    table = profile.table(policy)
     canvas = Canvas(case.prompt, options.max_tokens, options.block_length, config.mask_id)
     segments = _segments(predictor, case, table)
     plan = run(predictor, make_plan(predictor, canvas, segments, policy, GatherKV, table))

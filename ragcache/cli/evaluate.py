@@ -103,13 +103,13 @@ def _show(rows: list[dict[str, Any]]) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
-    for column in (*_SHOWN, "refresh_ms"):
+    for column in (*_SHOWN, "probe_ms", "refresh_ms"):
         left = column in ("dataset", "policy", "placement")
         table.add_column(column, justify="left" if left else "right")
     for row in rows:
         shown = {name: _cell(row[name]) for name in _SHOWN}
         shown["em"] += f" [{row['em_low']:.3f} {row['em_high']:.3f}]"
-        table.add_row(*shown.values(), f"{row['refresh_s'] * 1e3:.1f}")
+        table.add_row(*shown.values(), *(f"{row[name] * 1e3:.1f}" for name in ("probe_s", "refresh_s")))
     out = console()
     out.width = max(out.width, _WIDTH)  # a narrow terminal folds lines, cells stay whole
     out.print(table)

@@ -44,15 +44,17 @@ def generate(
     import torch
 
     from ragcache.cli.cases import Case, run_case
-    from ragcache.engine.loaded_model import load_predictor
+    from ragcache.engine.loaded_model import load_fingerprint, load_predictor
+    from ragcache.engine.profiles import ModelProfile
     from ragcache.reuse.policy import parse_policy
 
     override = None if policy is None else parse_policy(policy)
     dtypes = {"auto": None, "fp32": torch.float32, "bf16": torch.bfloat16}
     predictor = load_predictor(model, device=device, dtype=dtypes[dtype])
+    profile = ModelProfile(predictor.config, lambda: load_fingerprint(model)[1])
     for record in _records(cases):
         case = Case.read(record, predictor.config)
-        print_json(run_case(predictor, case, override or case.policy))
+        print_json(run_case(predictor, case, override or case.policy, profile))
         sys.stdout.flush()
 
 

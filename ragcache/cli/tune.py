@@ -65,7 +65,8 @@ def tune(
             "questions": chosen.row.n,
             "exact_match": chosen.row.em,
             "exact_match_full": tuning.of("full").row.em,
-            "refresh_ratio": chosen.cost,
+            "refresh_ratio": chosen.refresh,
+            "refresh_and_probe_ratio": chosen.cost,
         },
     )
     if html is not None:
@@ -87,7 +88,8 @@ def _as_json(tuning: Tuning, path: Path) -> dict[str, object]:
                 "policy": c.row.policy,
                 "em": c.row.em,
                 "difference": [c.difference.em, c.difference.em_low, c.difference.em_high],
-                "refresh_ratio": c.cost,
+                "refresh_ratio": c.refresh,
+                "refresh_and_probe_ratio": c.cost,
                 "safe": c.safe,
             }
             for c in tuning.candidates
@@ -100,8 +102,16 @@ def _show(tuning: Tuning, path: Path) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
-    for name in ("policy", "em", "difference to full (95 %)", "safe", "refresh", "share of full's time"):
-        table.add_column(name, justify="right" if name in ("em", "refresh") else "left")
+    for name in (
+        "policy",
+        "em",
+        "difference to full (95 %)",
+        "safe",
+        "refresh",
+        "with probe",
+        "share of full's time",
+    ):
+        table.add_column(name, justify="right" if name in ("em", "refresh", "with probe") else "left")
     longest = max(c.cost for c in tuning.candidates)
     for c in tuning.candidates:
         d = c.difference
@@ -110,6 +120,7 @@ def _show(tuning: Tuning, path: Path) -> None:
             f"{c.row.em:.3f}",
             f"{d.em:+.3f} [{d.em_low:+.3f} {d.em_high:+.3f}]",
             "yes" if c.safe else "no",
+            f"{c.refresh:.2f}",
             f"{c.cost:.2f}",
             Bar(longest, 0, c.cost, width=30),
         )
@@ -118,7 +129,10 @@ def _show(tuning: Tuning, path: Path) -> None:
     out.print(table)
     if tuning.found:
         best = tuning.of(tuning.chosen)
-        out.print(f"chosen: {tuning.chosen}, {best.cost:.2f} of a full recompute per refresh")
+        out.print(
+            f"chosen: {tuning.chosen}, {best.refresh:.2f} of a full recompute per refresh, "
+            f"{best.cost:.2f} with the probe"
+        )
     else:
         out.print(
             f"no policy is safe within {tuning.tolerance:g} on these questions: full recompute is kept. "

@@ -18,7 +18,7 @@ from torch import Tensor
 from ragcache.decoding.step import Step, Work, advance, forward
 from ragcache.engine.loaded_model import LoadedModel
 from ragcache.engine.pages import Need, PageSource, Resolved
-from ragcache.engine.profiles import Profiles, published_table
+from ragcache.engine.profiles import ModelProfile, Profiles
 from ragcache.engine.request import Completion, Request
 from ragcache.engine.scaffold import scaffold_for, system_text
 from ragcache.engine.session import Session, check_window
@@ -33,7 +33,6 @@ from ragcache.model.attention import Backend, GatherKV
 from ragcache.prompt import AffixSpan, Prompt, TokenizedPrompt, tokenize
 from ragcache.registry import Registry
 from ragcache.reuse.depth import DepthTable
-from ragcache.reuse.plan import depth_table
 from ragcache.reuse.policy import ReusePolicy
 
 log = logging.getLogger(__name__)
@@ -102,7 +101,7 @@ class Engine:
         self.policy = policy or ReusePolicy()
         self.max_batch, self.backend = max_batch, backend
         self.match_registered, self.min_affix_tokens = match_registered, min_affix_tokens
-        self.profiles = profiles or Profiles()
+        self._profile = ModelProfile(model.predictor.config, lambda: model.fingerprint, profiles)
         self._source = PageSource(model, registry)
         self._waiting: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._closed = threading.Event()
@@ -124,8 +123,7 @@ class Engine:
 
     def resolve_policy(self, policy: ReusePolicy | None = None) -> ReusePolicy:
         """What a request with `policy` gets: the engine's own for None, the profile's for `auto`."""
-        chosen = policy or self.policy
-        return self.profiles.policy(self.model.fingerprint) if chosen.auto else chosen
+        return self._profile.resolve(policy or self.policy)
 
     def submit(
         self, request: Request, on_text: Callable[[str], None] = lambda text: None
@@ -226,7 +224,7 @@ class Engine:
         try:
             started = time.perf_counter()
             policy = self.resolve_policy(job.request.policy)
-            table = depth_table(policy, self.model.predictor.config.layers, self._own_table(policy))
+            table = self._profile.table(policy)
             prompt = self.tokenize(job.request.prompt, min_tokens=policy.min_tokens)
             check_window(prompt, job.request, self.model.predictor.config.max_tokens)
             tokenize_s = time.perf_counter() - started
@@ -241,12 +239,6 @@ class Engine:
             return False
         job.advance(None)
         return job.step is not None
-
-    def _own_table(self, policy: ReusePolicy) -> DepthTable | None:
-        """The model's own depth table, looked up only when a policy asks for it."""
-        if policy.depth is None or policy.depth.layers is not None or policy.depth.table is not None:
-            return None
-        return self.profiles.depth_table(self.model.fingerprint) or published_table(self.model)
 
     def _need(self, request: Request, policy: ReusePolicy, table: DepthTable | None) -> Need:
         depths = table.checkpoints if table else ()

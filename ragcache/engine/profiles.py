@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from platformdirs import user_config_path
 
-from ragcache.engine.loaded_model import LoadedModel
 from ragcache.errors import ConfigError
+from ragcache.model.config import ModelConfig
 from ragcache.reuse.depth import PUBLISHED, DepthTable
+from ragcache.reuse.plan import depth_table
 from ragcache.reuse.policy import ReusePolicy, parse_policy
 
 log = logging.getLogger(__name__)
@@ -96,9 +97,32 @@ class Profiles:
         return found
 
 
-def published_table(model: LoadedModel) -> DepthTable | None:
-    """The published table whose model has this one's shape, or None."""
-    config = model.predictor.config
+class ModelProfile:
+    """What is known of one model, and what policies mean for it.
+
+    `fingerprint` is only called for policies that depend on a profile: hashing weights takes time.
+    """
+
+    def __init__(
+        self, config: ModelConfig, fingerprint: Callable[[], str], profiles: Profiles | None = None
+    ) -> None:
+        self.config, self.fingerprint = config, fingerprint
+        self.profiles = profiles or Profiles()
+
+    def resolve(self, policy: ReusePolicy) -> ReusePolicy:
+        """The policy itself, or for `auto` what was found for the model."""
+        return self.profiles.policy(self.fingerprint()) if policy.auto else policy
+
+    def table(self, policy: ReusePolicy) -> DepthTable | None:
+        """The depth table `policy` uses: the measured one, else the published one. Raises `ConfigError`."""
+        own = None
+        if policy.depth is not None and policy.depth.layers is None and policy.depth.table is None:
+            own = self.profiles.depth_table(self.fingerprint()) or published_table(self.config)
+        return depth_table(policy, self.config.layers, own)
+
+
+def published_table(config: ModelConfig) -> DepthTable | None:
+    """The published table whose model has this shape, or None."""
     shapes = {(32, 4096, 126464): "LLaDA-8B-Instruct", (28, 3584, 152064): "Dream-7B-Instruct"}
     name = shapes.get((config.layers, config.hidden_size, config.embedding_rows))
     return PUBLISHED[name] if name else None

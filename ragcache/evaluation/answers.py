@@ -18,8 +18,9 @@ class Answer:
     `em` and `f1` compare `text` with `expected`. `agreement` is the share of tokens equal to those of full
     recompute, `kl` the mean divergence from its canvas logits at the first refresh, in nats; both are None
     when it was not run. `live_rows` is the share of rows computed at a refresh, `forwards` the NFE,
-    `rows_computed` the sum of rows over all forwards, `bytes_read` what was read from the store. Shares are
-    in 0..1. Answers of one `group` are variants of one example; with "" an answer stands alone.
+    `rows_computed` the sum of rows over all forwards, `bytes_read` what was read from the store. `refresh_s`
+    is the time of all refreshes, `probe_s` that of choosing anchors before the first. Shares are in 0..1.
+    Answers of one `group` are variants of one example; with "" an answer stands alone.
     """
 
     dataset: str
@@ -37,6 +38,7 @@ class Answer:
     live_rows: float
     forwards: int
     rows_computed: int
+    probe_s: float
     refresh_s: float
     total_s: float
     bytes_read: int
@@ -71,6 +73,7 @@ class Answer:
             live_rows=_share(record, "live_rows"),
             forwards=record.whole("forwards", least=0),
             rows_computed=record.whole("rows_computed", least=0),
+            probe_s=_seconds(record, "probe_s"),
             refresh_s=_seconds(record, "refresh_s"),
             total_s=_seconds(record, "total_s"),
             bytes_read=record.whole("bytes_read", least=0),

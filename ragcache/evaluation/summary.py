@@ -18,7 +18,7 @@ Cell = tuple[str, str, str]
 class Row:
     """The `n` answers to one data set under one policy and placement.
 
-    Means, with 95 % intervals where there are `_low` and `_high`; `refresh_s` and `total_s` are medians.
+    Means, with 95 % intervals where there are `_low` and `_high`; seconds are medians.
     `agreement` and `kl` are over the answers that have one, None without any. `consistent` is the share of
     groups whose answers are all exact matches, None without groups. Units are those of `Answer`.
     """
@@ -40,6 +40,7 @@ class Row:
     live_rows: float
     forwards: float
     rows_computed: float
+    probe_s: float
     refresh_s: float
     total_s: float
     bytes_read: float
@@ -130,6 +131,7 @@ def _row(cell: Cell, answers: Sequence[Answer], resamples: int, seed: int) -> Ro
         live_rows=fmean(a.live_rows for a in answers),
         forwards=fmean(a.forwards for a in answers),
         rows_computed=fmean(a.rows_computed for a in answers),
+        probe_s=median(a.probe_s for a in answers),
         refresh_s=median(a.refresh_s for a in answers),
         total_s=median(a.total_s for a in answers),
         bytes_read=fmean(a.bytes_read for a in answers),

@@ -16,12 +16,13 @@ FULL = "full"
 class Candidate:
     """One policy: its row, how much its exact match differs from full's, and whether that is safe.
 
-    `cost` is its refresh time as a share of full's.
+    Times are shares of full's refresh: `cost` counts the probe and all refreshes, `refresh` the latter alone.
     """
 
     row: Row
     difference: Difference
     cost: float
+    refresh: float
     safe: bool
 
 
@@ -74,15 +75,12 @@ def tune(answers: Sequence[Answer], tolerance: float = 0.01) -> Tuning:
         raise InputError("tuning compares with full recompute; evaluate policy 'full' too")
     full, full_s = rows[FULL], rows[FULL].refresh_s
     none = Difference(full.dataset, FULL, full.placement, FULL, full.n, 0.0, 0.0, 0.0)
-    found = [Candidate(full, none, 1.0, True)]
-    found += [
-        Candidate(
-            rows[difference.policy],
-            difference,
-            rows[difference.policy].refresh_s / full_s if full_s else 1.0,
-            difference.em_low >= -tolerance,
-        )
-        for difference in against(answers, FULL)
-    ]
+    found = [Candidate(full, none, 1.0, 1.0, True)]
+    for difference in against(answers, FULL):
+        row = rows[difference.policy]
+        refresh = row.refresh_s / full_s if full_s else 1.0
+        probe = row.probe_s / full_s if full_s else 0.0
+        safe = difference.em_low >= -tolerance
+        found.append(Candidate(row, difference, probe + refresh, refresh, safe))
     ordered = tuple(sorted(found, key=lambda candidate: candidate.cost))
     return Tuning(ordered, next(c.row.policy for c in ordered if c.safe), tolerance)

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from ragcache.engine.loaded_model import load_fingerprint
+from ragcache.engine.profiles import Profiles
 from reference.tiny import GOLDEN
 
 from .conftest import Result, Run
@@ -171,3 +173,20 @@ def test_bad_options(generate: Generate, options: list[str], part: str) -> None:
     result = generate([CASE], *options)
     assert (result.code, result.out) == (2, "")
     assert part in result.err
+
+
+def test_policies_measured_for_the_model_are_used(
+    generate: Generate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAGCACHE_PROFILES", str(tmp_path / "profiles"))
+    missing = generate([CASE], "--policy", "depth")
+    assert missing.code == 2
+    assert "profile-depth" in missing.err
+    layers, fingerprint = load_fingerprint(str(GOLDEN))
+    values = {"name": "mine", "layers": layers, "entries": [[0, 1]]}
+    Profiles().write(fingerprint, "depth", values)
+    Profiles().write(fingerprint, "policy", {"policy": "depth=1+acache@0.4"})
+    assert rows(generate([CASE], "--policy", "depth")) == rows(generate([CASE], "--policy", "depth=1"))
+    [auto] = rows(generate([CASE], "--policy", "auto"))
+    assert [auto] == rows(generate([CASE], "--policy", "depth=1+acache@0.4"))
+    assert len(auto["anchors"]) == 2

@@ -11,7 +11,7 @@ import pytest
 from engine.asks import RIVER, ask_with
 
 from ragcache.engine import Engine, LoadedModel
-from ragcache.engine.profiles import Profiles, published_table
+from ragcache.engine.profiles import ModelProfile, Profiles, published_table
 from ragcache.errors import ConfigError
 from ragcache.reuse.depth import PUBLISHED, DepthTable
 from ragcache.reuse.policy import Auto, ReusePolicy, parse_policy
@@ -148,7 +148,18 @@ def test_a_file_says_whose_it_is(profiles: Profiles) -> None:
 
 
 def test_published_tables_are_found_by_shape(model: LoadedModel) -> None:
-    assert published_table(model) is None
-    sizes = replace(model.predictor.config, layers=32, hidden_size=4096, embedding_rows=126464)
-    shaped = type("Shaped", (), {"config": sizes})()
-    assert published_table(replace(model, predictor=shaped)) == PUBLISHED["LLaDA-8B-Instruct"]
+    config = model.predictor.config
+    assert published_table(config) is None
+    sizes = replace(config, layers=32, hidden_size=4096, embedding_rows=126464)
+    assert published_table(sizes) == PUBLISHED["LLaDA-8B-Instruct"]
+
+
+def test_weights_are_only_hashed_for_what_a_profile_holds(model: LoadedModel, profiles: Profiles) -> None:
+    def never() -> str:
+        raise AssertionError("no profile is needed")
+
+    profile = ModelProfile(model.predictor.config, never, profiles)
+    for text in ("acache@0.2", "depth=2", "full"):
+        assert profile.resolve(parse_policy(text)) == parse_policy(text)
+    assert profile.table(parse_policy("depth=2")) is not None
+    assert profile.table(parse_policy("direct")) is None

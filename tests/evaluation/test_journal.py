@@ -21,7 +21,25 @@ HEADER: dict[str, Any] = {
     "datasets": ["single"],
 }
 FIRST = Answer(
-    "single", "full", "", 0, "Who?", "Ines", "Ines.", (1, 2), 1.0, 1.0, None, None, 1.0, 4, 90, 0.1, 0.5, 0
+    "single",
+    "full",
+    "",
+    0,
+    "Who?",
+    "Ines",
+    "Ines.",
+    (1, 2),
+    1.0,
+    1.0,
+    None,
+    None,
+    1.0,
+    4,
+    90,
+    0.0,
+    0.1,
+    0.5,
+    0,
 )
 SECOND = replace(FIRST, policy="direct", text="an\u2028other\r\n\ud800", agreement=0.5, kl=0.1)
 

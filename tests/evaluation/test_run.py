@@ -36,8 +36,8 @@ class KnownAnswers:
         self.requests.append(request)
         answer = ANSWERS[policy, question]
         done = Completion(
-            answer, tuple(answer.encode()), "stop", ReuseReport((), 10, 0, 0, 10), Timings(refresh_s=0.25),
-            3, "known", policy, rows=41.6, live_rows=0.5, bytes_read=7,
+            answer, tuple(answer.encode()), "stop", ReuseReport((), 10, 0, 0, 10),
+            Timings(probe_s=0.5, refresh_s=0.25), 3, "known", policy, rows=41.6, live_rows=0.5, bytes_read=7,
             first_logits=torch.zeros(2, 4) if policy == "full" else torch.tensor([[0.0, 0, 0, 9]] * 2),
         )  # fmt: skip
         future: Future[Completion] = Future()
@@ -63,7 +63,7 @@ def test_answers_are_scored_and_compared_with_full() -> None:
     assert direct.kl is not None
     assert direct.kl > 1.0
     assert (full.f1, full.rows_computed, full.live_rows) == (pytest.approx(2 / 3), 42, 0.5)
-    assert (full.forwards, full.refresh_s, full.bytes_read) == (3, 0.25, 7)
+    assert (full.forwards, full.probe_s, full.refresh_s, full.bytes_read) == (3, 0.5, 0.25, 7)
 
 
 def test_without_full_there_is_nothing_to_agree_with() -> None:

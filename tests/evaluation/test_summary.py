@@ -12,7 +12,25 @@ from ragcache.evaluation.bootstrap import interval, paired
 from ragcache.evaluation.summary import Difference, against, summarise
 
 ANSWER = Answer(
-    "single", "full", "", 0, "Who?", "Ines", "Ines.", (1, 2), 1.0, 1.0, None, None, 0.5, 4, 90, 0.1, 0.5, 10
+    "single",
+    "full",
+    "",
+    0,
+    "Who?",
+    "Ines",
+    "Ines.",
+    (1, 2),
+    1.0,
+    1.0,
+    None,
+    None,
+    0.5,
+    4,
+    90,
+    0.0,
+    0.1,
+    0.5,
+    10,
 )
 
 

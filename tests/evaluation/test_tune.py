@@ -13,13 +13,13 @@ from ragcache.evaluation.tune import candidates, tune
 from ragcache.reuse.policy import parse_policy
 
 BASE = Answer(
-    "mine", "full", "prefix", 0, "Who?", "x", "x", (1,), 1.0, 1.0, None, None, 1.0, 2, 9, 0.1, 0.2, 0
+    "mine", "full", "prefix", 0, "Who?", "x", "x", (1,), 1.0, 1.0, None, None, 1.0, 2, 9, 0.0, 0.1, 0.2, 0
 )  # fmt: skip
 
 
-def answers(policy: str, refresh_s: float, right: Sequence[bool]) -> list[Answer]:
+def answers(policy: str, refresh_s: float, right: Sequence[bool], probe_s: float = 0.0) -> list[Answer]:
     return [
-        replace(BASE, policy=policy, index=index, em=float(ok), refresh_s=refresh_s)
+        replace(BASE, policy=policy, index=index, em=float(ok), probe_s=probe_s, refresh_s=refresh_s)
         for index, ok in enumerate(right)
     ]
 
@@ -52,6 +52,8 @@ def test_nothing_safe_keeps_full_recompute_and_says_so() -> None:
 
 def test_a_safe_policy_that_saves_nothing_is_not_chosen() -> None:
     assert tune([*FULL, *answers("oracle@0.2", 0.15, RIGHT)]).chosen == "full"
+    [dear, _] = (tuning := tune([*FULL, *answers("acache@0.2", 0.04, RIGHT, probe_s=0.07)])).candidates[::-1]
+    assert (tuning.chosen, dear.cost, dear.refresh) == ("full", pytest.approx(1.1), pytest.approx(0.4))
 
 
 def test_better_than_full_is_safe() -> None:

@@ -1,0 +1,80 @@
+"""Tables and verdicts from rows made by hand."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from benchmarks.results import app, policy_names, read_rows, verdicts
+from ragcache.evaluation.answers import Answer
+from ragcache.evaluation.summary import Row, summarise
+from ragcache.reuse.policy import parse_policies
+
+BASE = Answer(
+    "single", "full", "prefix", 0, "Who?", "x", "x", (1,), 1.0, 1.0, 1.0, 0.0, 1.0, 2, 9, 0.0, 0.1, 0.2, 0
+)  # fmt: skip
+
+
+def row(policy: str, em: float, agreement: float) -> Row:
+    """100 answers, of which the share `em` is right; every one agrees as much as the others."""
+    right = [number < em * 100 for number in range(100)]
+    return summarise(
+        replace(BASE, policy=policy, index=index, em=float(ok), agreement=agreement)
+        for index, ok in enumerate(right)
+    )[0]
+
+
+ROWS = [
+    row("full", 0.8, 1.0),
+    row("direct", 0.6, 0.7),
+    row("random@0.2", 0.6, 0.75),
+    row("acache@0.2", 0.78, 0.9),
+]
+
+
+def test_what_is_measured_can_be_parsed_and_has_no_twins() -> None:
+    policies = parse_policies(",".join(policy_names()))
+    assert len({policy.name for policy in policies}) == len(policy_names())
+    assert {"full", "direct", "random@0.2"} <= set(policy_names())
+
+
+def test_a_verdict_says_what_anchors_bring_back() -> None:
+    found = verdicts(ROWS, "acache@0.2")
+    assert found[:7] == ["single", "100", "0.800", "0.600", "0.780", "0.97", "90%"]
+    assert found[-1] == "clear"
+    near = [*ROWS[:3], row("acache@0.2", 0.8, 0.72)]
+    assert verdicts(near, "acache@0.2")[-1] == "no"  # random agrees more
+
+
+def test_a_small_loss_is_no_measure_of_regaining() -> None:
+    rows = [row("full", 0.64, 1.0), *ROWS[1:]]
+    assert verdicts(rows, "acache@0.2")[6] == "-"
+
+
+def test_caches_are_compared_file_by_file(tmp_path: Path) -> None:
+    for name in ("dual", "dllm"):
+        (tmp_path / f"{name}.json").write_text(json.dumps({"rows": [asdict(r) for r in ROWS]}))
+    assert read_rows(tmp_path) == {"dllm": ROWS, "dual": ROWS}
+    result = CliRunner().invoke(app, ["caches", str(tmp_path)])
+    assert result.exit_code == 0
+    assert [line.split(" | ")[0] for line in result.output.splitlines()[2:4]] == [
+        "| dllm, full",
+        "| dllm, direct",
+    ]
+
+
+def test_an_empty_folder_says_what_to_run(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["criteria", str(tmp_path)])
+    assert result.exit_code == 2
+    assert "make eval" in result.output
+
+
+@pytest.mark.parametrize("policy", ["direct", "acache@0.2"])
+def test_rows_survive_the_file(policy: str, tmp_path: Path) -> None:
+    (tmp_path / "one.json").write_text(json.dumps({"rows": [asdict(r) for r in ROWS]}))
+    [rows] = read_rows(tmp_path).values()
+    assert next(r for r in rows if r.policy == policy) == next(r for r in ROWS if r.policy == policy)
