@@ -11,7 +11,8 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from ragcache.evaluation.generators import LINKED_KINDS, Split, Story, linked_story, story
-from training.pointers import POINTERS, Pointers, Targets, Turn, to_tensors
+from training.masking import Masker, Sequence
+from training.pointers import POINTERS, Pointers, Turn, to_tensors
 from training.substitute import Substituter
 
 SYSTEM_PROMPTS = (
@@ -72,15 +73,6 @@ class Batch:
     pointers: dict[str, tuple[Tensor, Tensor]]
 
 
-@dataclass(frozen=True)
-class Sequence:
-    """One conversation: all token ids, per answer the slice that is the canvas, where heads are to look."""
-
-    ids: list[int]
-    canvases: list[tuple[int, int]]
-    targets: Targets
-
-
 class SequenceMaker:
     """Renders stories as conversations with several questions: one reading of the documents, many answers."""
 
@@ -91,6 +83,7 @@ class SequenceMaker:
         ids = tokenizer.get_vocab()
         self.eos, self.mask = ids["<|endoftext|>"], ids["<|mdm_mask|>"]
         self.bos, self.eot = ids["<|startoftext|>"], ids["<|eot_id|>"]
+        self.masker = Masker(self.rng, self.eot)
         self.start_header, self.end_header = ids["<|start_header_id|>"], ids["<|end_header_id|>"]
 
     def _encode(self, text: str) -> list[int]:
@@ -163,16 +156,6 @@ class SequenceMaker:
             ids += answer
         return Sequence(ids, canvases, pointers.targets) if canvases else None
 
-    def _answer_mask(self, canvas: int) -> list[bool]:
-        kind = self.rng.random()
-        if kind < 0.65:
-            return [True] * canvas
-        if kind < 0.82:
-            kept = self.rng.randrange(canvas)
-            return [index >= kept for index in range(canvas)]
-        rate = self.rng.uniform(0.2, 1.0)
-        return [self.rng.random() < rate for _ in range(canvas)]
-
     def batches(self, stage: Stage) -> Iterator[Batch]:
         """Endless batches of fixed shape."""
         while True:
@@ -189,58 +172,27 @@ class SequenceMaker:
         token_ids = torch.full((rows, tokens), self.eos)
         valid = torch.zeros(rows, tokens, dtype=torch.bool)
         positions = torch.arange(tokens).repeat(rows, 1)
-        picked: list[int] = []
-        targets: list[int] = []
-        weights: list[float] = []
-        answer: list[int] = []
+        picked: list[tuple[int, int, float, int]] = []
         looking: dict[str, tuple[list[int], list[list[int]]]] = {name: ([], []) for name in POINTERS}
         answers = 0
         for row, sequence in enumerate(sequences):
-            ids = list(sequence.ids)
-            valid[row, : len(ids)] = True
+            ids, masked = list(sequence.ids), self.masker.masked(sequence, everywhere=not stage.plain)
             if self.rng.random() < 0.5:
                 positions[row] += self.rng.randrange(2048 - tokens)
-            masked: list[tuple[int, float, int]] = []
-            inside = {i for start, stop in sequence.canvases for i in range(start, stop)}
-            for start, stop in sequence.canvases:
-                flags = self._answer_mask(stop - start)
-                number = answers if all(flags) else -1
-                answers += all(flags)
-                ended = False
-                for offset, flag in enumerate(flags):
-                    padding = ended
-                    ended = ended or ids[start + offset] == self.eot
-                    if flag:
-                        masked.append((start + offset, 0.1 if padding else 1.0, -1 if padding else number))
-            if not stage.plain and self.rng.random() < 0.15:
-                rate = self.rng.uniform(0.05, 0.3)
-                masked += [
-                    (i, 0.5, -1) for i in range(1, len(ids)) if i not in inside and self.rng.random() < rate
-                ]
-            for index, weight, number in masked:
-                picked.append(row * tokens + index)
-                targets.append(ids[index])
-                weights.append(weight)
-                answer.append(number)
-                ids[index] = self.mask
-            for name, own in sequence.targets.items():
-                for position, sources in own.items():
-                    if position not in inside or ids[position] == self.mask:
-                        looking[name][0].append(row * tokens + position)
-                        looking[name][1].append(sources)
+            for one in masked:
+                number = -1 if one.answer is None else answers + one.answer
+                picked.append((row * tokens + one.index, ids[one.index], one.weight, number))
+                ids[one.index] = self.mask
+            answers += len(sequence.canvases)
+            for name, position, sources in sequence.looks():
+                if position not in sequence.answered or ids[position] == self.mask:
+                    looking[name][0].append(row * tokens + position)
+                    looking[name][1].append(sources)
             token_ids[row, : len(ids)] = torch.tensor(ids)
-        spare = -len(picked) % 512  # few different shapes: the allocator keeps its memory
-        picked += [0] * spare
-        targets += [0] * spare
-        weights += [0.0] * spare
-        answer += [-1] * spare
-        return Batch(
-            token_ids,
-            positions,
-            valid,
-            torch.tensor(picked),
-            torch.tensor(targets),
-            torch.tensor(weights),
-            torch.tensor(answer),
-            {name: to_tensors(*found) for name, found in looking.items()},
-        )
+            valid[row, : len(ids)] = True
+        picked += [(0, 0, 0.0, -1)] * (
+            -len(picked) % 512
+        )  # few different shapes: the allocator keeps its memory
+        index, target, weight, answer = (torch.tensor(column) for column in zip(*picked, strict=True))
+        pointers = {name: to_tensors(*found) for name, found in looking.items()}
+        return Batch(token_ids, positions, valid, index, target, weight, answer, pointers)

@@ -47,6 +47,7 @@ STAGES = (
 )
 ADVANCE_AT = 0.5
 POINTER_WEIGHT = 1.0
+LOG_EVERY = 7  # prime to the length of REPLAY: all stages are seen
 # How many stages back each of ten steps in turn goes: earlier stages are replayed, else they are forgotten,
 # and those with many questions a reading teach more a second. Once the rate falls, what users do counts most:
 # one question. (A conversation with many is easier: trained on those alone, exact match fell from .94 to .86
@@ -225,7 +226,7 @@ class Trainer:
 
     def _log(self, stage: int, loss: float, exact: float) -> None:
         p = self.progress
-        if p.step % 10 == 0:
+        if p.step % LOG_EVERY == 0:
             row = {"step": p.step, "stage": stage, "loss": round(loss, 4), "exact": round(exact, 3),
                    **self.taught,
                    "lr": round(self.rate(), 3), "tokens": p.tokens, "seconds": round(p.seconds)}  # fmt: skip
