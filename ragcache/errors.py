@@ -15,6 +15,7 @@ RagCacheError
 │   ├── StoreFullError         the disk has no room left
 │   ├── StoreDamagedError      the store holds data it cannot have written
 │   ├── StoreVersionError      the store was written by a newer format
+│   ├── StoreKeyError          the encryption key is missing, wrong, or given for a store without encryption
 │   ├── AffixTooLargeError     one entry is larger than the store's limit
 │   └── UnknownAffixError      no affix has this name
 ├── EngineError
@@ -97,6 +98,10 @@ class StoreDamagedError(RegistryError):
 
 class StoreVersionError(RegistryError):
     """The store was written by a newer format."""
+
+
+class StoreKeyError(RegistryError):
+    """The encryption key is missing, wrong, or given for a store without encryption."""
 
 
 class AffixTooLargeError(RegistryError):

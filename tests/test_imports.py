@@ -36,8 +36,10 @@ CONFINED = {
     "faiss": ("connectors",),
     "sentence_transformers": ("connectors",),
     "matplotlib": ("ragcache/evaluation/charts.py",),
+    "fsspec": ("ragcache/registry",),
+    "cryptography": ("ragcache/registry/encryption.py",),
 }
-OPTIONAL = {"transformers", "sentence_transformers", "matplotlib"}
+OPTIONAL = {"transformers", "sentence_transformers", "matplotlib", "cryptography"}
 HEAVY = ("torch", "transformers", "langchain_core", "faiss")
 
 

@@ -6,11 +6,14 @@ import logging
 import time
 from importlib.metadata import PackageNotFoundError, version
 
+from torch import Tensor
+
 from ragcache.errors import AffixTooLargeError, InputError, RegistryError, StoreDamagedError
 from ragcache.page import Page
 from ragcache.registry.codec import codec_for
 from ragcache.registry.files import page_problem, row_of
 from ragcache.registry.key import AffixKey
+from ragcache.registry.page_io import Payload
 from ragcache.registry.payload import TOKEN_IDS, PayloadInfo, build_header, stamp_of
 from ragcache.registry.shelf import Shelf
 
@@ -44,9 +47,32 @@ class DiskTier:
             raise InputError(f"the page cannot be stored under this key: {problem}.")
         self._shelf.writable_index()
         tensors = {TOKEN_IDS: page.token_ids.cpu().long().contiguous(), **codec_for(key.codec).encode(page)}
+        return self._add(key, tensors, encode_s, text_digest)
+
+    def keep(self, key: AffixKey, payload: Payload, text_digest: str) -> tuple[str, Page]:
+        """`put` for a checked payload from elsewhere, under a header of this store's own."""
+        info, token_ids, tensors = payload
+        self._shelf.writable_index()
+        return self._add(key, {TOKEN_IDS: token_ids, **tensors}, info.encode_s, text_digest)
+
+    def read(self, key: AffixKey) -> Payload | None:
+        """The payload as it lies on the disk, every byte checked; None when it is gone or damaged."""
+        try:
+            return self._shelf.files.read(self.digest(key))
+        except (OSError, StoreDamagedError):
+            return None
+
+    def digest(self, key: AffixKey) -> str:
+        """What the page of `key` is called in this store."""
+        return key.digest(self._secret)
+
+    def _add(
+        self, key: AffixKey, tensors: dict[str, Tensor], encode_s: float, text_digest: str
+    ) -> tuple[str, Page]:
         info = PayloadInfo(key.canonical(), time.time(), encode_s, text_digest, self._library)
         header = build_header(tensors, info)
-        row = row_of(key.digest(self._secret), info, len(header) + sum(t.nbytes for t in tensors.values()))
+        size_bytes = self._shelf.files.size_bytes(len(header) + sum(t.nbytes for t in tensors.values()))
+        row = row_of(key.digest(self._secret), info, size_bytes)
         if row.size_bytes > self._shelf.limit_bytes:
             raise AffixTooLargeError(
                 f"the page of {row.tokens} tokens needs {row.size_bytes} bytes, the store's limit is "

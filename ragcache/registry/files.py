@@ -13,7 +13,8 @@ from ragcache.errors import StoreDamagedError
 from ragcache.page import Page
 from ragcache.registry.codec import codec_for
 from ragcache.registry.key import AffixKey, canonical_digest
-from ragcache.registry.payload import PayloadInfo, Stamp, read_info, read_payload, stamp_of, write_payload
+from ragcache.registry.page_io import PageIO, Payload
+from ragcache.registry.payload import PayloadInfo, Stamp, stamp_of
 from ragcache.registry.records import PageRow, is_digest
 from ragcache.registry.store import Store, sync_folder
 
@@ -21,8 +22,9 @@ from ragcache.registry.store import Store, sync_folder
 class PageFiles:
     """Reads need no lock, for a file never changes; writes and removals happen under the store's."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, io: PageIO) -> None:
         self._store = store
+        self._io = io
         self._verified: dict[str, Stamp] = {}
 
     def open(self, digest: str, stamp: Stamp, key: AffixKey) -> Page:
@@ -32,30 +34,26 @@ class PageFiles:
         be read.
         """
         check = self._verified.get(digest) != stamp
-        info, token_ids, tensors = read_payload(self._store.page_path(digest), check_digests=check)
-        if info.key != key.canonical():
-            raise StoreDamagedError(f"{digest} holds the page of another key.")
-        try:
-            page = codec_for(key.codec).decode(token_ids, tensors)
-        except KeyError as error:
-            raise StoreDamagedError(f"{digest} lacks the tensor {error}.") from error
-        problem = page_problem(key, page)
-        if problem:
-            raise StoreDamagedError(f"{digest}: {problem}.")
+        payload = self._io.read(self._store.page_path(digest), check_digests=check)
+        page = page_of(digest, key, payload)
         self._verified[digest] = stamp
         return page
 
     def check(self, digest: str) -> None:
         """Read every byte. Raises as `open` does."""
-        path = self._store.page_path(digest)
-        info, _, _ = read_payload(path, check_digests=True)
-        self._check_place(digest, info)
+        self.read(digest)
+
+    def read(self, digest: str) -> Payload:
+        """Header and tensors as they lie on the disk, every byte checked. Raises as `open` does."""
+        payload = self._io.read(self._store.page_path(digest), check_digests=True)
+        self._check_place(digest, payload[0])
+        return payload
 
     def row(self, digest: str) -> PageRow:
         """A row from the header alone, never used so far. Raises as `open` does."""
         path = self._store.page_path(digest)
         size_bytes = stamp_of(path).size_bytes
-        info = read_info(path)
+        info = self._io.read_info(path)
         self._check_place(digest, info)
         return row_of(digest, info, size_bytes)
 
@@ -64,13 +62,17 @@ class PageFiles:
         temporary = self._store.pages / f"{digest}.tmp"
         temporary.unlink(missing_ok=True)
         try:
-            write_payload(temporary, header, tensors)
+            self._io.write(temporary, header, tensors)
             os.rename(temporary, self._store.page_path(digest))
         except BaseException:
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
             raise
         sync_folder(self._store.pages)
+
+    def size_bytes(self, payload_bytes: int) -> int:
+        """Size of the file of a payload of so many bytes."""
+        return self._io.size_bytes(payload_bytes)
 
     def remove(self, digest: str) -> None:
         """Remove the file, if it is there; pages opened from it stay usable. Raises OSError."""
@@ -95,7 +97,11 @@ class PageFiles:
             path.unlink()
 
     def _check_place(self, digest: str, info: PayloadInfo) -> None:
-        if canonical_digest(self._store.secret, info.key) != digest:
+        try:
+            belongs = canonical_digest(self._store.secret, info.key) == digest
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise StoreDamagedError(f"{digest}: the header's key is unreadable ({error}).") from error
+        if not belongs:
             raise StoreDamagedError(f"{digest} holds the page of another key.")
 
 
@@ -117,6 +123,21 @@ def row_of(digest: str, info: PayloadInfo, size_bytes: int) -> PageRow:
         )
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise StoreDamagedError(f"{digest}: the header's key is unreadable ({error}).") from error
+
+
+def page_of(digest: str, key: AffixKey, payload: Payload) -> Page:
+    """The page in a payload whose bytes were checked. Raises `StoreDamagedError` when it is not `key`'s."""
+    info, token_ids, tensors = payload
+    if info.key != key.canonical():
+        raise StoreDamagedError(f"{digest} holds the page of another key.")
+    try:
+        page = codec_for(key.codec).decode(token_ids, tensors)
+    except KeyError as error:
+        raise StoreDamagedError(f"{digest} lacks the tensor {error}.") from error
+    problem = page_problem(key, page)
+    if problem:
+        raise StoreDamagedError(f"{digest}: {problem}.")
+    return page
 
 
 def page_problem(key: AffixKey, page: Page) -> str | None:

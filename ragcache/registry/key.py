@@ -10,6 +10,9 @@ from dataclasses import dataclass
 
 from ragcache.errors import InputError
 
+DEFAULT_NAMESPACE = "default"
+SHARED_NAMESPACE = "shared"
+"""Public affixes; only those that a request or an engine names are looked up here."""
 FORMAT_VERSION = 1
 """Version of the key and of the payload file; a change makes old pages miss instead of being misread."""
 
@@ -31,7 +34,7 @@ class AffixKey:
     context: str = "alone"
     adapter: str = "none"
     codec: str = "raw"
-    namespace: str = "default"
+    namespace: str = DEFAULT_NAMESPACE
     depths: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
@@ -70,10 +73,30 @@ class AffixKey:
         return json.dumps(fields, sort_keys=True, separators=(",", ":"))
 
     def digest(self, secret: bytes) -> str:
-        """64 hex digits: HMAC-SHA256 of `canonical()` under the store's secret; reveals no field."""
-        return canonical_digest(secret, self.canonical())
+        """64 hex digits: HMAC-SHA256 of `canonical()` under the namespace's key; reveals no field."""
+        return _hmac(namespace_key(secret, self.namespace), self.canonical())
 
 
 def canonical_digest(secret: bytes, canonical: str) -> str:
-    """The digest of a key of which only the canonical JSON is at hand (a payload's header)."""
-    return hmac.new(secret, canonical.encode(), hashlib.sha256).hexdigest()
+    """The digest of a key of which only the canonical JSON is at hand (a payload's header).
+
+    Raises ValueError, KeyError, TypeError or RecursionError for a text that is no canonical key.
+    """
+    namespace = json.loads(canonical)["namespace"]
+    if not isinstance(namespace, str):
+        raise TypeError(f"namespace {namespace!r} is not a text")
+    return _hmac(namespace_key(secret, namespace), canonical)
+
+
+def namespace_key(secret: bytes, namespace: str) -> bytes:
+    """The HMAC key of one namespace: with it alone, no other namespace's digests can be computed.
+
+    The default namespace keeps the store's secret, as stores had it before they knew of others.
+    """
+    if namespace == DEFAULT_NAMESPACE:
+        return secret
+    return hmac.new(secret, b"ragcache namespace\0" + namespace.encode(), hashlib.sha256).digest()
+
+
+def _hmac(key: bytes, text: str) -> str:
+    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()

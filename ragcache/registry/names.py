@@ -74,7 +74,7 @@ class NameTable:
                 created_s=old.created_s if old else now_s,
                 updated_s=now_s,
             )
-            self._store.write_atomic(path, json.dumps(asdict(record)).encode())
+            self._store.write_atomic(path, self._store.seal(path.stem, json.dumps(asdict(record)).encode()))
         return record
 
     def lookup(self, name: str, namespace: str) -> AffixRecord:
@@ -137,7 +137,7 @@ class NameTable:
         with self._store.translated():
             try:
                 stamp_of(path)
-                data = path.read_bytes()
+                data = self._store.unseal(path.stem, path.read_bytes())
             except FileNotFoundError:
                 return None
         try:

@@ -11,7 +11,7 @@ import json
 import os
 import stat
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ import torch
 import xxhash
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
+from safetensors.torch import load
 from torch import Tensor
 
 from ragcache.errors import ConfigError, StoreDamagedError
@@ -98,9 +99,8 @@ def write_payload(path: Path, header: bytes, tensors: Mapping[str, Tensor]) -> N
     """Write a new file, readable by its owner only, through to the disk. Raises OSError."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
-        file.write(header)
-        for tensor in tensors.values():
-            file.write(_bytes(tensor).data)
+        for part in payload_parts(header, tensors):
+            file.write(part)
         file.flush()
         os.fsync(file.fileno())
 
@@ -126,16 +126,59 @@ def read_payload(path: Path, *, check_digests: bool) -> tuple[PayloadInfo, Tenso
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata()
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
+    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise StoreDamagedError(f"{path.name}: unreadable payload ({error}).") from error
+    return _checked(path.name, metadata, tensors, check_digests)
+
+
+def read_info_from(name: str, head: bytes) -> PayloadInfo:
+    """The header, of which `head` holds at least all: the first bytes of a payload.
+
+    Raises `StoreDamagedError`.
+    """
+    try:
+        (length,) = struct.unpack_from("<Q", head)
+        if length > len(head) - 8:
+            raise StoreDamagedError(f"{name}: a header of {length} bytes is oversized.")
+        return _info(json.loads(head[8 : 8 + length])["__metadata__"])
+    except (struct.error, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise StoreDamagedError(f"{name}: unreadable header ({error}).") from error
+
+
+def parse_payload(
+    name: str, data: bytes, *, check_digests: bool
+) -> tuple[PayloadInfo, Tensor, dict[str, Tensor]]:
+    """As `read_payload`, from the whole file in memory. Raises `StoreDamagedError`."""
+    try:
+        tensors = load(data)  # checks the header's offsets against the data
+        (length,) = struct.unpack_from("<Q", data)
+        metadata = json.loads(data[8 : 8 + length])["__metadata__"]
+    except (SafetensorError, struct.error, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise StoreDamagedError(f"{name}: unreadable payload ({error}).") from error
+    return _checked(name, metadata, tensors, check_digests)
+
+
+def payload_parts(header: bytes, tensors: Mapping[str, Tensor]) -> Iterator[bytes | memoryview]:
+    """The payload's bytes in order, without copying a tensor."""
+    yield header
+    for tensor in tensors.values():
+        yield _bytes(tensor).data
+
+
+def _checked(
+    name: str, metadata: Mapping[str, str], tensors: dict[str, Tensor], check_digests: bool
+) -> tuple[PayloadInfo, Tensor, dict[str, Tensor]]:
+    try:
         info = _info(metadata)
         digests = json.loads(metadata["digests"])
         if digests.keys() != tensors.keys():
-            raise StoreDamagedError(f"{path.name}: tensors were added or taken away.")
-        for name, tensor in tensors.items() if check_digests else ():
-            if _digest(tensor) != digests[name]:
-                raise StoreDamagedError(f"{path.name}: the bytes of {name} were changed.")
+            raise StoreDamagedError(f"{name}: tensors were added or taken away.")
+        for tensor_name, tensor in tensors.items() if check_digests else ():
+            if _digest(tensor) != digests[tensor_name]:
+                raise StoreDamagedError(f"{name}: the bytes of {tensor_name} were changed.")
         return info, tensors.pop(TOKEN_IDS), tensors
-    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise StoreDamagedError(f"{path.name}: unreadable payload ({error}).") from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise StoreDamagedError(f"{name}: unreadable payload ({error}).") from error
 
 
 def _info(metadata: Mapping[str, str]) -> PayloadInfo:

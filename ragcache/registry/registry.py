@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import zip_longest
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -12,15 +14,19 @@ from ragcache.errors import ConfigError, StoreUnavailableError
 from ragcache.page import Page
 from ragcache.registry.codec import codec_for
 from ragcache.registry.disk import DiskTier
+from ragcache.registry.encryption import Cipher, key_from_environment
 from ragcache.registry.eviction import LRU, EvictionPolicy
 from ragcache.registry.key import AffixKey
 from ragcache.registry.names import NameTable, check_name, normalise_text
 from ragcache.registry.records import AffixRecord, Counters, PageRow, RegistryStats, VerifyReport
+from ragcache.registry.remote import Remote, RemoteStats
+from ragcache.registry.sharing import SharedPages
 from ragcache.registry.shelf import Shelf
 from ragcache.registry.store import Store
 from ragcache.registry.tier import MemoryTier
 from ragcache.registry.upkeep import reconcile, verify
 
+_log = logging.getLogger(__name__)
 GIB = 2**30
 MIB = 2**20
 
@@ -31,9 +37,13 @@ class Registry:
     `limit_bytes` bounds the page files exactly, `memory_bytes` the pages kept open in this process
     (0 keeps none). Close it, or use it as a context manager.
 
-    Raises `ConfigError` for a limit out of range; `StoreUnavailableError`, `StoreVersionError` or
-    `StoreDamagedError` when the folder cannot be used. A folder that cannot be written to is opened
-    read only.
+    `remote` is the address of a shared object store (fsspec), asked after the disk. `encryption_key` holds
+    32 bytes (default: what `RAGCACHE_STORE_KEY` or `RAGCACHE_STORE_KEY_FILE` say); with one the store, and
+    what it uploads, is encrypted.
+
+    Raises `ConfigError` for a limit, address or key that cannot be used; `StoreUnavailableError`,
+    `StoreVersionError`, `StoreKeyError` or `StoreDamagedError` when the folder cannot be used. A folder that
+    cannot be written to is opened read only.
     """
 
     def __init__(
@@ -43,31 +53,40 @@ class Registry:
         limit_bytes: int = 8 * GIB,
         memory_bytes: int = 512 * MIB,
         eviction: EvictionPolicy | None = None,
+        remote: str | Remote | None = None,
+        encryption_key: bytes | None = None,
     ) -> None:
         _check_bytes("limit_bytes", limit_bytes, least=1)
         _check_bytes("memory_bytes", memory_bytes, least=0)
         self._counters = Counters()
         self._memory = MemoryTier(memory_bytes)
-        self._store = Store(Path(path))
+        key = encryption_key or key_from_environment()
+        self._store = Store(Path(path), Cipher(key) if key else None)
+        if self._store.network:
+            _log.warning(
+                "%s lies on a network file system (%s), where pages load slowly and locks may fail; use a "
+                "local folder (--store) and share pages through an object store (--remote).",
+                self._store.path,
+                self._store.network,
+            )
         self._names = NameTable(self._store)
         self._shelf = Shelf(self._store, limit_bytes, eviction or LRU(), self._counters, self._memory.discard)
         self._disk = DiskTier(self._shelf)
+        self._shared: SharedPages | None = None
+        if remote:
+            self._shared = SharedPages(_remote(remote), self._disk, self._store.cipher, limit_bytes)
         self._closed = False
         reconcile(self._shelf)
 
-    def get(self, key: AffixKey, *, count: bool = True) -> Page | None:
+    def get(self, key: AffixKey, *, count: bool = True, text: str = "") -> Page | None:
         """The page of `key`, or None. A page that fails its checks is quarantined and missed, never raised.
 
-        `count=False` leaves hits, misses and the order of use alone. Raises `ConfigError` for an
-        unknown codec.
+        `count=False` is for a second look: it leaves hits, misses and the order of use alone, and asks no
+        remote. `text` is the affix's, by which `remove` finds a page that came from there. Raises
+        `ConfigError` for an unknown codec.
         """
         self._check_open()
-        codec_for(key.codec)
-        found = self._memory.get(key)
-        if found is None:
-            found = self._disk.get(key)
-            if found is not None:
-                self._memory.put(key, *found)
+        found = self._find(key, text, far=count)
         if count:
             self._counters.add("misses" if found is None else "hits")
         if found is None:
@@ -75,6 +94,29 @@ class Registry:
         if count:
             self._shelf.touch(found[0])
         return found[1]
+
+    def warm(self, keys: Iterable[AffixKey], texts: Iterable[str] = ()) -> int:
+        """Bring the pages of `keys` into memory, from the disk or the remote; how many are there now.
+
+        Counts neither hits nor misses. `texts` are as in `get`, in the order of `keys`. Raises `ConfigError`
+        for an unknown codec.
+        """
+        self._check_open()
+        pairs = zip_longest(keys, texts, fillvalue="")
+        found = (self._find(key, text, far=True) for key, text in pairs if isinstance(key, AffixKey))
+        return sum(page is not None for page in found)
+
+    def _find(self, key: AffixKey, text: str, *, far: bool) -> tuple[str, Page] | None:
+        codec_for(key.codec)
+        found = self._memory.get(key)
+        if found is not None:
+            return found
+        found = self._disk.get(key)
+        if found is None and far and self._shared is not None:
+            found = self._shared.get(key, lambda: self.text_digest(text, key.namespace) if text else "")
+        if found is not None:
+            self._memory.put(key, *found)
+        return found
 
     def put(self, key: AffixKey, page: Page, *, encode_s: float = 0.0, text_digest: str = "") -> Page:
         """Store `page`, evicting others if need be, and return it as a later `get` will.
@@ -88,6 +130,8 @@ class Registry:
         self._check_open()
         digest, stored = self._disk.put(key, page, encode_s, text_digest)
         self._memory.put(key, digest, stored)
+        if self._shared is not None:
+            self._shared.offer(key)
         return stored
 
     @contextmanager
@@ -168,10 +212,16 @@ class Registry:
             quarantined=self._counters["quarantined"],
         )
 
+    def remote_stats(self) -> RemoteStats | None:
+        """What was done with the remote since the registry was opened; None without one."""
+        return self._shared.stats() if self._shared is not None else None
+
     def close(self) -> None:
         """Write the last uses and let go of files; pages handed out stay usable. May be called again."""
         if not self._closed:
             self._closed = True
+            if self._shared is not None:
+                self._shared.close()
             self._shelf.close()
             self._memory.clear()
 
@@ -189,6 +239,10 @@ class Registry:
     def _check_open(self) -> None:
         if self._closed:
             raise StoreUnavailableError(f"the registry of {self._store.path} was closed; open it again.")
+
+
+def _remote(given: str | Remote) -> Remote:
+    return given if isinstance(given, Remote) else Remote(given)
 
 
 def _check_bytes(name: str, value: int, least: int) -> None:

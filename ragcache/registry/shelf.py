@@ -12,6 +12,7 @@ from ragcache.errors import RegistryError, StoreDamagedError, StoreFullError, St
 from ragcache.registry.eviction import EvictionPolicy
 from ragcache.registry.files import PageFiles
 from ragcache.registry.index import Index
+from ragcache.registry.page_io import MappedPages, PageIO, SealedPages, WholePages
 from ragcache.registry.payload import Stamp, stamp_of
 from ragcache.registry.records import Counters, PageRow
 from ragcache.registry.store import Store
@@ -37,7 +38,7 @@ class Shelf:
     ) -> None:
         self.store = store
         self.limit_bytes = limit_bytes
-        self.files = PageFiles(store)
+        self.files = PageFiles(store, io_for(store))
         self.index: Index | None = None
         self._eviction = eviction
         self._counters = counters
@@ -168,6 +169,13 @@ class Shelf:
         self.flush()
         if self.index is not None:
             self.index.close()
+
+
+def io_for(store: Store) -> PageIO:
+    """How the pages of `store` are read: decrypted, read whole over a network, else mapped."""
+    if store.cipher is not None:
+        return SealedPages(store.cipher)
+    return WholePages() if store.network else MappedPages()
 
 
 def _stamp_or_none(store: Store, digest: str) -> Stamp | None:

@@ -2,13 +2,16 @@
 
 store/            0700
   version.json    written last: a folder with it is a complete store
-  secret          32 bytes; every digest in a file name is an HMAC under it
+  secret          32 bytes; every digest in a file name is an HMAC under it or a key made from it
   lock            held by whoever changes anything
   index/          cache.db: rebuilt from the payloads when lost
   pages/          {digest}.safetensors, immutable
   names/          {digest}.json, one per registered name
   building/       one lock file per page being encoded, removed afterwards
   quarantine/     damaged files, for a look
+
+In an encrypted store the secret, the names and the pages ({digest}.sealed) are sealed; the index holds sizes,
+times and digests in the clear.
 """
 
 from __future__ import annotations
@@ -35,7 +38,9 @@ from ragcache.errors import (
     StoreUnavailableError,
     StoreVersionError,
 )
-from ragcache.registry.key import FORMAT_VERSION
+from ragcache.registry import store_version
+from ragcache.registry.encryption import Cipher
+from ragcache.registry.filesystem import network_filesystem
 
 SECRET_BYTES = 32
 QUARANTINE_KEEP = 8
@@ -50,11 +55,13 @@ _READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
 class Store:
     """An open store folder. Creates it when absent; several processes may do so at once.
 
-    Raises `StoreUnavailableError`, `StoreVersionError` or `StoreDamagedError`.
+    With a `cipher` the store is encrypted. `network` is the kind of network file system it lies on, if any.
+    Raises `StoreUnavailableError`, `StoreVersionError`, `StoreKeyError` or `StoreDamagedError`.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, cipher: Cipher | None = None) -> None:
         self.path = Path(os.path.abspath(os.path.expanduser(path)))
+        self.cipher = cipher
         self.pages, self.names = self.path / "pages", self.path / "names"
         self.index, self.quarantine = self.path / "index", self.path / "quarantine"
         self._threads = threading.RLock()
@@ -63,6 +70,7 @@ class Store:
         )
         _make_folder(self.path)
         _check_private(self.path)
+        self.network = network_filesystem(self.path)
         self.read_only = not os.access(self.path, os.W_OK | os.X_OK)
         if self.read_only:
             if not (self.path / "version.json").exists():
@@ -77,12 +85,20 @@ class Store:
 
     def page_path(self, digest: str) -> Path:
         """Where the page of `digest` lies or would lie."""
-        return self.pages / f"{digest}.safetensors"
+        return self.pages / f"{digest}.{'sealed' if self.cipher else 'safetensors'}"
 
     @property
     def secret(self) -> bytes:
         """The store's secret; never leaves the process."""
         return self._secret
+
+    def seal(self, name: str, data: bytes) -> bytes:
+        """What to write for `data`; in an encrypted store bound to `name`."""
+        return self.cipher.seal_whole(name, data) if self.cipher else data
+
+    def unseal(self, name: str, data: bytes) -> bytes:
+        """What `seal` was given. Raises `StoreDamagedError`."""
+        return self.cipher.open_whole(name, data) if self.cipher else data
 
     def private_digest(self, *parts: str) -> str:
         """64 hex digits that mean nothing to who does not have the secret."""
@@ -160,33 +176,37 @@ class Store:
                     f"{self.path} holds other files ({sorted(foreign)[0]}); choose an empty folder."
                 )
             if "secret" not in found:
-                self.write_atomic(self.path / "secret", secrets.token_bytes(SECRET_BYTES))
+                self.write_atomic(
+                    self.path / "secret", self.seal("secret", secrets.token_bytes(SECRET_BYTES))
+                )
         for name in _FOLDERS:
             _make_folder(self.path / name)
             _check_private(self.path / name)
         if "version.json" not in found:
-            version = json.dumps({"format": FORMAT_VERSION}).encode()
-            self.write_atomic(self.path / "version.json", version)
+            self.write_atomic(self.path / "version.json", store_version.describe(self.cipher))
 
     def _check_version(self) -> None:
         path = self.path / "version.json"
         try:
-            version = json.loads(path.read_bytes())["format"]
-            newer = version > FORMAT_VERSION
+            version = json.loads(path.read_bytes())
+            newer = version["format"] > store_version.NEWEST
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise StoreDamagedError(
                 f"{path} is unreadable ({error}); restore it, or delete the store folder to start anew."
             ) from error
         if newer:
             raise StoreVersionError(
-                f"{self.path} has format {version}, this ragcache reads up to {FORMAT_VERSION}; "
-                "update ragcache or choose another folder."
+                f"{self.path} has format {version['format']}, this ragcache reads up to "
+                f"{store_version.NEWEST}; update ragcache or choose another folder."
             )
+        store_version.check_key(self.path, version, self.cipher)
 
     def _read_secret(self) -> bytes:
         path = self.path / "secret"
         with self.translated():
             secret = path.read_bytes() if path.is_file() else b""
+        with suppress(StoreDamagedError):
+            secret = self.unseal("secret", secret)
         if len(secret) != SECRET_BYTES:
             raise StoreDamagedError(
                 f"{path} is lost or damaged, so the pages beside it cannot be found; "
