@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -19,7 +19,8 @@ from ragcache.reuse.policy import ReusePolicy
 class EngineSpec:
     """What to load. `store` is the registry's folder; None keeps no pages between calls.
 
-    `match_registered` also reuses texts registered in the store that stand unmarked in a prompt.
+    `match_registered` also reuses texts registered in the store that stand unmarked in a prompt. `remote`,
+    `namespace` and `shared` are as in `Registry` and `Engine`.
     """
 
     model: str = "nano"
@@ -27,6 +28,9 @@ class EngineSpec:
     device: str = "auto"
     max_batch: int = 8
     match_registered: bool = True
+    remote: str | None = None
+    namespace: str = "default"
+    shared: tuple[str, ...] = ()
 
 
 class EngineHandle:
@@ -48,6 +52,7 @@ class EngineHandle:
         """A handle on the caller's own engine, which `close` leaves open; it cannot be pickled."""
         device = str(engine.model.predictor.device)
         spec = EngineSpec(engine.model.name, None, device, engine.max_batch, engine.match_registered)
+        spec = replace(spec, namespace=engine.namespace, shared=engine.shared)
         handle = cls(spec)
         handle._engine, handle._lent = engine, True
         return handle
@@ -109,5 +114,12 @@ class EngineHandle:
     def _load(self) -> Engine:
         spec = self.spec
         model = load(spec.model, device=spec.device)
-        registry = None if spec.store is None else Registry(spec.store)
-        return Engine(model, registry, max_batch=spec.max_batch, match_registered=spec.match_registered)
+        registry = None if spec.store is None else Registry(spec.store, remote=spec.remote)
+        return Engine(
+            model,
+            registry,
+            max_batch=spec.max_batch,
+            match_registered=spec.match_registered,
+            namespace=spec.namespace,
+            shared=spec.shared,
+        )

@@ -36,7 +36,7 @@ CALL_OPTIONS = (
     "budget",
     "affixes",
 )
-_SPEC = ("model", "store", "device")
+_SPEC = ("model", "store", "device", "remote", "namespace", "shared")
 
 # pydantic cannot look into a policy, which may hold anyone's criterion; `chosen_policy` checks it.
 _Policy: TypeAlias = Annotated[ReusePolicy | str | None, GetPydanticSchema(lambda *_: any_schema())]
@@ -45,7 +45,8 @@ _Policy: TypeAlias = Annotated[ReusePolicy | str | None, GetPydanticSchema(lambd
 class EngineSettings(BaseModel):
     """Fields shared by all faces of one engine. Construction loads nothing; unknown fields are refused.
 
-    Give `engine` to share one, else `model`, `store` and `device` say what to load on first use.
+    Give `engine` to share one, else `model`, `store`, `device` and `remote` say what to load on first use.
+    Names and pages are those of `namespace`; affixes named in `shared` may be the public ones.
     `max_tokens` and `block_length` are in tokens; `steps` are denoising steps per block, None commits
     whatever is confident. `policy` may be in short form (`parse_policy`), and `budget` is short
     for a policy of that budget. `affixes` maps names to texts:
@@ -58,6 +59,9 @@ class EngineSettings(BaseModel):
     model: str = Field(default="nano", frozen=True)
     store: Path | None = Field(default=None, frozen=True)
     device: str = Field(default="auto", frozen=True)
+    remote: str | None = Field(default=None, frozen=True)
+    namespace: str = Field(default="default", frozen=True)
+    shared: tuple[str, ...] = Field(default=(), frozen=True)
     max_tokens: int = 32
     block_length: int = 32
     steps: int | None = None
@@ -71,11 +75,13 @@ class EngineSettings(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _share_engine(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Make a handle where none is given; with one, `model`, `store` and `device` are the handle's."""
+        """Make a handle where none is given; with one, what it was made with counts."""
         handle = values.get("engine")
         given = {name: values[name] for name in _SPEC if name in values}
         if given.get("store") is not None:
             given["store"] = Path(given["store"])
+        if "shared" in given:
+            given["shared"] = tuple(given["shared"])
         if handle is None:
             handle = EngineHandle(EngineSpec(**given))
         if not isinstance(handle, EngineHandle):
@@ -162,6 +168,8 @@ class EngineSettings(BaseModel):
             "model": self.model,
             "store": None if self.store is None else str(self.store),
             "device": self.device,
+            "namespace": self.namespace,
+            "shared": list(self.shared),
             "match_registered": self.engine.spec.match_registered,
             "max_tokens": self.max_tokens,
             "block_length": self.block_length,

@@ -80,4 +80,4 @@ class RagPipeline:
             return
         for name, text in [(SYSTEM_NAME, SYSTEM_PROMPT), *((c.name, c.text) for c in chunks)]:
             with suppress(RegistryError, InputError):  # InputError: a path too long to be a name
-                self.engine.registry.register(name, text)
+                self.engine.registry.register(name, text, namespace=self.engine.namespace)

@@ -25,6 +25,8 @@ def put(
     text: Annotated[str | None, typer.Option("--text", help="The text itself.")] = None,
     model: options.Model = "nano",
     store: options.Store = None,
+    remote: options.Remote = None,
+    namespace: options.Namespace = "default",
     device: options.Device = "auto",
     as_json: options.Json = False,
 ) -> None:
@@ -33,8 +35,10 @@ def put(
         raise InputError("give the text with either --file or --text")
     source = text if file is None else _read(file)
     from ragcache.cli.affixes import put_affix
+    from ragcache.cli.stores import StoreChoice
 
-    stored = put_affix(name, source or "", model=model, device=device, store=store)
+    chosen = StoreChoice(store, remote, namespace)
+    stored = put_affix(name, source or "", model=model, device=device, store=chosen)
     if as_json:
         print_json(stored)
     else:
@@ -42,14 +46,17 @@ def put(
 
 
 @app.command("list")
-def list_affixes(store: options.Store = None, as_json: options.Json = False) -> None:
+def list_affixes(
+    store: options.Store = None, namespace: options.Namespace = "default", as_json: options.Json = False
+) -> None:
     """List all names with their pages on disk."""
     from rich.table import Table
     from rich.text import Text
 
     from ragcache.cli.affixes import affix_rows
+    from ragcache.cli.stores import StoreChoice
 
-    rows = affix_rows(store)
+    rows = affix_rows(StoreChoice(store, namespace=namespace))
     if as_json:
         print_json({"affixes": rows})
         return
@@ -63,11 +70,17 @@ def list_affixes(store: options.Store = None, as_json: options.Json = False) -> 
 
 
 @app.command()
-def show(name: Name, store: options.Store = None, as_json: options.Json = False) -> None:
+def show(
+    name: Name,
+    store: options.Store = None,
+    namespace: options.Namespace = "default",
+    as_json: options.Json = False,
+) -> None:
     """Show the text of a name, and its pages by model."""
     from ragcache.cli.affixes import describe
+    from ragcache.cli.stores import StoreChoice
 
-    found = describe(name, store)
+    found = describe(name, StoreChoice(store, namespace=namespace))
     if as_json:
         print_json(found)
         return
@@ -82,13 +95,37 @@ def show(name: Name, store: options.Store = None, as_json: options.Json = False)
 
 
 @app.command()
-def remove(name: Name, store: options.Store = None) -> None:
+def remove(name: Name, store: options.Store = None, namespace: options.Namespace = "default") -> None:
     """Forget a name, and drop its pages unless another name has the same text."""
     from ragcache.cli.stores import open_registry
 
     with open_registry(store) as registry:
-        registry.remove(name)
+        registry.remove(name, namespace)
     typer.echo(f"{name}: removed")
+
+
+@app.command()
+def warm(
+    names: Annotated[list[str], typer.Argument(help="Names of affixes.", show_default=False)],
+    model: options.Model = "nano",
+    store: options.Store = None,
+    remote: options.Remote = None,
+    namespace: options.Namespace = "default",
+    shared: options.Shared = None,
+    device: options.Device = "auto",
+    as_json: options.Json = False,
+) -> None:
+    """Make sure the pages of names are on this machine: from the remote, or built now."""
+    from ragcache.cli.affixes import warm_affixes
+    from ragcache.cli.stores import StoreChoice
+
+    chosen = StoreChoice(store, remote, namespace, shared or ())
+    rows = warm_affixes(names, model=model, device=device, store=chosen)
+    if as_json:
+        print_json({"affixes": rows})
+        return
+    for row in rows:
+        typer.echo(f"{row['name']}: {row['tokens']} tokens, {row['status']}")
 
 
 @app.command()

@@ -9,25 +9,25 @@ from pathlib import Path
 from typing import Any
 
 from ragcache.cli.output import complain
-from ragcache.cli.stores import open_registry
+from ragcache.cli.stores import StoreChoice, open_registry
 from ragcache.engine import Engine, load
 from ragcache.errors import RegistryError, UnknownAffixError
 from ragcache.registry import PageRow, normalise_text
 
 
-def put_affix(name: str, text: str, *, model: str, device: str, store: Path | None) -> dict[str, Any]:
+def put_affix(name: str, text: str, *, model: str, device: str, store: StoreChoice) -> dict[str, Any]:
     """Build the page of `text`, then name it: whatever fails leaves no name behind."""
     clean = normalise_text(text)
-    with open_registry(store) as registry:
+    with store.open() as registry:
         with suppress(UnknownAffixError):
-            registry.lookup(name)  # refuses an unusable name before the model is loaded
+            registry.lookup(name, store.namespace)  # refuses an unusable name before the model is loaded
         loaded = load(model, device=device)
-        with Engine(loaded, registry) as engine:
+        with Engine(loaded, registry, namespace=store.namespace) as engine:
             [built] = engine.warm([clean]).pages.values()
             shortest = engine.min_affix_tokens
         if built.reason:
             raise RegistryError(f"affix {name!r}: {built.reason}")
-        record = registry.register(name, clean)
+        record = registry.register(name, clean, namespace=store.namespace)
         if built.page.tokens < shortest:
             complain("warning", f"affix {name!r}: under {shortest} tokens, prompts will not reuse it")
         mine = [row for row in registry.pages(record.text_digest) if row.model == loaded.fingerprint]
@@ -40,9 +40,9 @@ def put_affix(name: str, text: str, *, model: str, device: str, store: Path | No
         }
 
 
-def affix_rows(store: Path | None) -> list[dict[str, Any]]:
+def affix_rows(store: StoreChoice) -> list[dict[str, Any]]:
     """One entry a name. `tokens` is that of its longest page, bytes and hits are of all its pages."""
-    with open_registry(store) as registry:
+    with store.open() as registry:
         return [
             {
                 "name": record.name,
@@ -52,15 +52,15 @@ def affix_rows(store: Path | None) -> list[dict[str, Any]]:
                 "size_bytes": _sum(pages, "size_bytes"),
                 "hits": _sum(pages, "hits"),
             }
-            for record in registry.names()
+            for record in registry.names(store.namespace)
             for pages in [registry.pages(record.text_digest)]
         ]
 
 
-def describe(name: str, store: Path | None) -> dict[str, Any]:
+def describe(name: str, store: StoreChoice) -> dict[str, Any]:
     """The text of `name` and its pages. Raises `UnknownAffixError`."""
-    with open_registry(store) as registry:
-        record = registry.lookup(name)
+    with store.open() as registry:
+        record = registry.lookup(name, store.namespace)
         return {
             "name": record.name,
             "text": record.text,
@@ -68,6 +68,26 @@ def describe(name: str, store: Path | None) -> dict[str, Any]:
             "updated_s": record.updated_s,
             "pages": [_page_object(row) for row in registry.pages(record.text_digest)],
         }
+
+
+def warm_affixes(
+    names: Sequence[str], *, model: str, device: str, store: StoreChoice
+) -> list[dict[str, Any]]:
+    """Load or build the pages of `names`. Raises `UnknownAffixError` before the model is loaded."""
+    with store.open() as registry:
+        for name in names:
+            registry.lookup_shared(name, store.namespace, store.shared)
+        loaded = load(model, device=device)
+        with Engine(loaded, registry, namespace=store.namespace, shared=store.shared) as engine:
+            resolved = engine.warm_names(names)
+        rows = []
+        for name in names:
+            record = registry.lookup_shared(name, store.namespace, store.shared)
+            own = resolved.pages[tuple(loaded.tokenizer.encode(record.text).ids)]
+            if own.reason:
+                raise RegistryError(f"affix {name!r}: {own.reason}")
+            rows.append({"name": record.name, "tokens": own.page.tokens, "status": own.status})
+        return rows
 
 
 def check_store(store: Path | None) -> dict[str, Any]:

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 from ragcache.cli.output import Stopwatch
-from ragcache.cli.stores import open_registry, store_folder
+from ragcache.cli.stores import StoreChoice, store_folder
 from ragcache.connectors.embedder import MiniLMEmbedder
 from ragcache.decoding.denoise import DecodingOptions
 from ragcache.engine import Engine, LoadedModel, load
@@ -56,16 +55,18 @@ class Settings:
 
 @contextmanager
 def answering(
-    question: str, documents: Sequence[Document], settings: Settings, store: Path | None, watch: Stopwatch
+    question: str, documents: Sequence[Document], settings: Settings, store: StoreChoice, watch: Stopwatch
 ) -> Iterator[RagPipeline]:
     """A pipeline over the documents, ready to be asked `question`. Raises ragcache's typed errors."""
     embedder = MiniLMEmbedder()
-    with open_registry(store) as registry:
+    with store.open() as registry:
         with watch.lap("load_model"):
             model = _load_both(settings, embedder, question)
-        with Engine(model, registry, policy=settings.policy) as engine:
+        with Engine(
+            model, registry, policy=settings.policy, namespace=store.namespace, shared=store.shared
+        ) as engine:
             with watch.lap("index"):
-                vectors = store_folder(store) / "vectors"
+                vectors = None if registry.encrypted else store_folder(store.folder) / "vectors"
                 pipeline = RagPipeline(documents, engine, embedder, top_k=settings.top_k, cache=vectors)
             yield pipeline
 

@@ -15,6 +15,9 @@ def ask(
     budget: options.Budget = None,
     policy: options.Policy = None,
     store: options.Store = None,
+    remote: options.Remote = None,
+    namespace: options.Namespace = "default",
+    shared: options.Shared = None,
     max_tokens: options.MaxTokens = None,
     seed: options.Seed = 0,
     device: options.Device = "auto",
@@ -27,6 +30,7 @@ def ask(
     with watch.lap("imports"):
         from ragcache.cli.answer_view import as_object, show
         from ragcache.cli.answering import Settings, answering
+        from ragcache.cli.stores import StoreChoice
     settings = Settings.checked(
         model=model,
         device=device,
@@ -36,7 +40,8 @@ def ask(
         max_tokens=max_tokens,
         seed=seed,
     )
-    with answering(question, documents, settings, store, watch) as pipeline:
+    chosen = StoreChoice(store, remote, namespace, shared or ())
+    with answering(question, documents, settings, chosen, watch) as pipeline:
         found = pipeline.ask(question, options=settings.decoding, compare=compare)
     if as_json:
         print_json(as_object(found, watch))

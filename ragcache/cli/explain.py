@@ -22,6 +22,9 @@ def explain(
     budget: options.Budget = None,
     policy: options.Policy = None,
     store: options.Store = None,
+    remote: options.Remote = None,
+    namespace: options.Namespace = "default",
+    shared: options.Shared = None,
     max_tokens: options.MaxTokens = None,
     seed: options.Seed = 0,
     device: options.Device = "auto",
@@ -34,6 +37,7 @@ def explain(
     documents = read_documents(question, docs, budget, policy, watch)
     with watch.lap("imports"):
         from ragcache.cli.answering import Settings, answering
+        from ragcache.cli.stores import StoreChoice
         from ragcache.pipelines.explain.page import render
         from ragcache.pipelines.explain.view import explain as picture
     settings = Settings.checked(
@@ -45,7 +49,8 @@ def explain(
         max_tokens=max_tokens,
         seed=seed,
     )
-    with answering(question, documents, settings, store, watch) as pipeline:
+    chosen = StoreChoice(store, remote, namespace, shared or ())
+    with answering(question, documents, settings, chosen, watch) as pipeline:
         found = pipeline.ask(question, options=settings.decoding, compare=compare, trace=True)
         trace = found.completion.trace
         assert trace is not None  # it was asked for

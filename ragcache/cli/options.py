@@ -43,3 +43,19 @@ Store = Annotated[
         show_default=False,
     ),
 ]
+Remote = Annotated[
+    str | None,
+    typer.Option(
+        "--remote",
+        envvar="RAGCACHE_REMOTE",
+        help="Object store to share pages through: file:///mnt/pages, s3://bucket/pages, ...",
+        show_default=False,
+    ),
+]
+Namespace = Annotated[str, typer.Option("--namespace", help="Whose names and pages.")]
+Shared = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--shared", help="An affix that may come from the namespace shared; repeatable.", show_default=False
+    ),
+]

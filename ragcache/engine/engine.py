@@ -7,17 +7,16 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
-from torch import Tensor
-
-from ragcache.decoding.step import Step, Work, advance, forward
+from ragcache.decoding.step import forward
+from ragcache.engine.job import Job
 from ragcache.engine.loaded_model import LoadedModel
 from ragcache.engine.pages import Need, PageSource, Resolved
+from ragcache.engine.prefetch import Prefetcher
 from ragcache.engine.profiles import ModelProfile, Profiles
 from ragcache.engine.request import Completion, Request
 from ragcache.engine.scaffold import scaffold_for, system_text
@@ -31,48 +30,12 @@ from ragcache.errors import (
 )
 from ragcache.model.attention import Backend, GatherKV
 from ragcache.prompt import AffixSpan, Prompt, TokenizedPrompt, tokenize
-from ragcache.registry import Registry
+from ragcache.registry import DEFAULT_NAMESPACE, SHARED_NAMESPACE, Registry
+from ragcache.registry.names import check_name
 from ragcache.reuse.depth import DepthTable
 from ragcache.reuse.policy import ReusePolicy
 
 log = logging.getLogger(__name__)
-
-
-@dataclass
-class _Job:
-    """A submitted request and where its work stands."""
-
-    request: Request
-    on_text: Callable[[str], None]
-    future: Future[Completion] = field(default_factory=Future)
-    work: Work[Completion] | None = None
-    step: Step | None = None
-
-    def advance(self, logits: Tensor | None) -> None:
-        """Feed logits, take the next step; resolves the future at the end or on an error."""
-        assert self.work is not None
-        try:
-            self.step = advance(self.work, logits)
-        except StopIteration as end:
-            self.step = None
-            self.resolve(end.value)
-        except BaseException as error:  # also what a callback raises: the worker serves the others
-            self.fail(error)
-
-    def drop_if_cancelled(self) -> bool:
-        """Whether the caller cancelled; then `concurrent.futures.wait` learns of it. True only once."""
-        return self.future.cancelled() and not self.future.set_running_or_notify_cancel()
-
-    def resolve(self, completion: Completion) -> None:
-        """Answer, unless the caller cancelled meanwhile."""
-        if self.future.set_running_or_notify_cancel():
-            self.future.set_result(completion)
-
-    def fail(self, error: BaseException) -> None:
-        """Hand the error to the caller."""
-        self.step = None
-        if self.future.set_running_or_notify_cancel():
-            self.future.set_exception(error)
 
 
 class Engine:
@@ -81,6 +44,9 @@ class Engine:
     `registry` None builds every page anew. `match_registered` also reuses registered texts that stand
     unmarked in a prompt. `profiles` hold what was measured for this model: depth tables, the policy `auto`
     stands for. The engine does not own the registry: close it yourself, after the engine.
+
+    Names and pages are those of `namespace`; affixes named in `shared`, or in a request's, may come from the
+    shared one. `prefetch` brings the pages of waiting requests into memory while others are answered.
     """
 
     def __init__(
@@ -94,30 +60,41 @@ class Engine:
         match_registered: bool = True,
         min_affix_tokens: int = 8,
         profiles: Profiles | None = None,
+        namespace: str = DEFAULT_NAMESPACE,
+        shared: Collection[str] = (),
+        prefetch: bool = True,
     ) -> None:
         if max_batch < 1:
             raise ConfigError(f"max_batch must be at least 1, not {max_batch}")
+        if isinstance(shared, str):
+            raise ConfigError(f"shared is {shared!r}; give a tuple of affix names")
         self.model, self.registry = model, registry
         self.policy = policy or ReusePolicy()
         self.max_batch, self.backend = max_batch, backend
         self.match_registered, self.min_affix_tokens = match_registered, min_affix_tokens
         self._profile = ModelProfile(model.predictor.config, lambda: model.fingerprint, profiles)
-        self._source = PageSource(model, registry)
-        self._waiting: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self.namespace, self.shared = check_name(namespace, "namespace"), tuple(shared)
+        self._source = PageSource(model, registry, self.namespace)
+        self._prefetcher = Prefetcher(self._pull, max_batch) if prefetch and registry is not None else None
+        self._busy = False
+        self._waiting: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._closed = threading.Event()
         self._submitting = threading.Lock()
         self._worker = threading.Thread(target=self._serve, name="ragcache-engine", daemon=True)
         self._worker.start()
         atexit.register(self.close)  # a worker still inside torch while the interpreter goes down aborts it
 
-    def tokenize(self, prompt: Prompt | str, *, min_tokens: int = 0) -> TokenizedPrompt:
+    def tokenize(
+        self, prompt: Prompt | str, *, min_tokens: int = 0, shared: Sequence[str] = ()
+    ) -> TokenizedPrompt:
         """Token ids and affix spans of `prompt`; the ids never depend on what is stored.
 
-        Affixes shorter than `min_tokens`, or than the engine's own least, are skipped.
+        Affixes shorter than `min_tokens`, or than the engine's own least, are skipped. `shared` names are
+        matched beside the engine's own.
         """
         registered = {}
         if self.match_registered and self.registry is not None:
-            registered = _registered(self.registry)
+            registered = _registered(self.registry, self.namespace, {*self.shared, *shared})
         least = max(self.min_affix_tokens, min_tokens)
         return tokenize(prompt, self.model.tokenizer, registered=registered, min_tokens=least)
 
@@ -134,11 +111,14 @@ class Engine:
         """
         if _is_blank(request.prompt):
             raise EmptyQuestionError("the prompt is empty; ask something")
-        job = _Job(request, on_text)
+        job = Job(request, on_text)
         with self._submitting:
             if self._closed.is_set():
                 raise EngineClosedError("this engine is closed; make a new one")
+            busy = self._busy or not self._waiting.empty()
             self._waiting.put(job)
+        if busy and self._prefetcher is not None:
+            self._prefetcher.offer(request, lambda: job.begun or job.future.done())
         return job.future
 
     def generate(self, requests: Sequence[Request]) -> list[Completion]:
@@ -163,16 +143,29 @@ class Engine:
             yield completion.text[len(sent) :]
         return completion
 
-    def warm(self, texts: Sequence[str]) -> Resolved:
-        """Make sure the pages of `texts` are stored; returns them with their status."""
+    def warm(self, texts: Sequence[str], names: Sequence[str] = ()) -> Resolved:
+        """Make sure the pages of `texts` are stored; returns them with their status.
+
+        `names`, in the order of `texts`, only matter for those that are shared.
+        """
         spans = []
-        for text in texts:
+        for text, name in zip(texts, names or [""] * len(texts), strict=True):
             ids = self.model.tokenizer.encode(text).ids
             limit = self.model.predictor.config.max_tokens
             if len(ids) > limit:
                 raise PromptTooLongError(len(ids), limit, what="affix")
-            spans.append(AffixSpan("", text, ids, 0, 0, len(ids)))
-        return self._source.resolve(spans, keep=True)
+            spans.append(AffixSpan(name, text, ids, 0, 0, len(ids)))
+        return self._source.resolve(spans, Need(shared=self.shared), keep=True)
+
+    def warm_names(self, names: Sequence[str]) -> Resolved:
+        """`warm` for the texts of registered names, found in the engine's namespace or, where shared, there.
+
+        Raises `UnknownAffixError`; `ConfigError` without a registry.
+        """
+        if self.registry is None:
+            raise ConfigError("this engine has no registry, so it knows no names; give it one")
+        records = [self.registry.lookup_shared(name, self.namespace, self.shared) for name in names]
+        return self.warm([record.text for record in records], names)
 
     def close(self) -> None:
         """Finish what is running, fail what still waits with `EngineClosedError`, stop the worker."""
@@ -182,6 +175,8 @@ class Engine:
             self._closed.set()
         if not already:
             self._waiting.put(None)
+            if self._prefetcher is not None:
+                self._prefetcher.close()
         if threading.current_thread() is not self._worker:  # a callback may close, and cannot wait for itself
             self._worker.join()
 
@@ -194,7 +189,7 @@ class Engine:
         self.close()
 
     def _serve(self) -> None:
-        active: list[_Job] = []
+        active: list[Job] = []
         while True:
             active += self._admit(idle=not active, room=self.max_batch - len(active))
             if not active and self._closed.is_set():
@@ -203,14 +198,17 @@ class Engine:
             self._advance(active)
             active = [job for job in active if job.step is not None]
 
-    def _admit(self, *, idle: bool, room: int) -> list[_Job]:
+    def _admit(self, *, idle: bool, room: int) -> list[Job]:
         """Requests that wait, at most `room`; blocks only when idle."""
-        jobs: list[_Job] = []
+        jobs: list[Job] = []
         while len(jobs) < room:
+            block = idle and not jobs and not self._closed.is_set()
+            self._busy = not block
             try:
-                job = self._waiting.get(block=idle and not jobs and not self._closed.is_set())
+                job = self._waiting.get(block=block)
             except queue.Empty:
                 break
+            self._busy = True
             if job is None:
                 continue
             if self._closed.is_set():
@@ -219,13 +217,14 @@ class Engine:
                 jobs.append(job)
         return jobs
 
-    def _start(self, job: _Job) -> bool:
+    def _start(self, job: Job) -> bool:
         """Tokenise, resolve pages, take the first step."""
         try:
+            job.begun = True
             started = time.perf_counter()
             policy = self.resolve_policy(job.request.policy)
             table = self._profile.table(policy)
-            prompt = self.tokenize(job.request.prompt, min_tokens=policy.min_tokens)
+            prompt = self._tokenize(job.request, policy)
             check_window(prompt, job.request, self.model.predictor.config.max_tokens)
             tokenize_s = time.perf_counter() - started
             spans = prompt.spans if policy.reuses else ()
@@ -242,11 +241,22 @@ class Engine:
 
     def _need(self, request: Request, policy: ReusePolicy, table: DepthTable | None) -> Need:
         depths = table.checkpoints if table else ()
+        shared = (*self.shared, *request.shared)
         if not policy.contextual:
-            return Need(depths)
-        return Need(depths, scaffold_for(request.prompt, self.model), system_text(request.prompt))
+            return Need(depths, shared=shared)
+        return Need(depths, scaffold_for(request.prompt, self.model), system_text(request.prompt), shared)
 
-    def _advance(self, jobs: Sequence[_Job]) -> None:
+    def _tokenize(self, request: Request, policy: ReusePolicy) -> TokenizedPrompt:
+        return self.tokenize(request.prompt, min_tokens=policy.min_tokens, shared=request.shared)
+
+    def _pull(self, request: Request) -> None:
+        """Bring the pages of a waiting request into memory; called by the prefetcher's thread."""
+        policy = self.resolve_policy(request.policy)
+        if policy.reuses:
+            prompt = self._tokenize(request, policy)
+            self._source.prefetch(prompt.spans, self._need(request, policy, self._profile.table(policy)))
+
+    def _advance(self, jobs: Sequence[Job]) -> None:
         """One forward for all; when it fails, one for each, so that only the culprit sees the error."""
         steps = [job.step for job in jobs if job.step is not None]
         if not steps:
@@ -269,10 +279,12 @@ def _is_blank(prompt: Prompt | str) -> bool:
     return not any(text.strip() for text in texts)
 
 
-def _registered(registry: Registry) -> dict[str, str]:
+def _registered(registry: Registry, namespace: str, shared: Collection[str]) -> dict[str, str]:
     """Texts by name; none when the store fails, for answers do not depend on it."""
     try:
-        return {record.name: record.text for record in registry.names()}
+        public = registry.names(SHARED_NAMESPACE) if shared else ()
+        known = {record.name: record.text for record in public if record.name in shared}
+        return known | {record.name: record.text for record in registry.names(namespace)}
     except RegistryError as error:
         log.warning("affix store: %s", error)
         return {}

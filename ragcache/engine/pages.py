@@ -6,16 +6,16 @@ import logging
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ragcache.decoding.encode import ALONE, Scaffold, encode_affixes
 from ragcache.engine.costs import CostModel
 from ragcache.engine.loaded_model import LoadedModel
 from ragcache.engine.request import AffixStatus
-from ragcache.errors import RegistryError
+from ragcache.errors import InputError, RegistryError
 from ragcache.page import Page
 from ragcache.prompt import AffixSpan
-from ragcache.registry import AffixKey, Registry
+from ragcache.registry import DEFAULT_NAMESPACE, SHARED_NAMESPACE, AffixKey, Registry
 
 log = logging.getLogger(__name__)
 
@@ -47,12 +47,14 @@ class Resolved:
 class Need:
     """What a policy asks of pages: hidden states before the layers `depths`, and the context of encoding.
 
-    `outside` is text that the scaffold holds itself (the system prompt): it is encoded alone.
+    `outside` is text that the scaffold holds itself (the system prompt): it is encoded alone. `shared` names
+    affixes that may come from the shared namespace.
     """
 
     depths: tuple[int, ...] = ()
     within: Scaffold = ALONE
     outside: str = ""
+    shared: tuple[str, ...] = ()
 
     def scaffold(self, span: AffixSpan) -> Scaffold:
         """The scaffold of one affix."""
@@ -64,21 +66,32 @@ PLAIN = Need()
 
 @dataclass(frozen=True)
 class _Wanted:
-    """A page to find in `store` or to encode; no store means to encode it and not to keep it."""
+    """A page to find in `store` or to encode; no store means to encode it and not to keep it.
+
+    A page that `elsewhere` has need not be under `key`, where it is stored when it is built.
+    """
 
     key: AffixKey
     text: str
     scaffold: Scaffold
     depths: tuple[int, ...]
     store: Registry | None
+    elsewhere: AffixKey | None = None
 
 
 class PageSource:
-    """Resolves affix spans to pages. Works without a registry too: then every page is built and dropped."""
+    """Resolves affix spans to pages. Works without a registry too: then every page is built and dropped.
 
-    def __init__(self, model: LoadedModel, registry: Registry | None) -> None:
+    Pages belong to `namespace`. An affix that a request names as shared, and that is registered in the shared
+    namespace under that name and with that text, is looked up there too, and built there.
+    """
+
+    def __init__(
+        self, model: LoadedModel, registry: Registry | None, namespace: str = DEFAULT_NAMESPACE
+    ) -> None:
         self.model = model
         self.registry = registry
+        self.namespace = namespace
         self.costs = CostModel()
 
     def resolve(self, spans: Sequence[AffixSpan], need: Need = PLAIN, *, keep: bool = False) -> Resolved:
@@ -99,21 +112,45 @@ class PageSource:
             pages |= self._build(missing)
         return Resolved(pages, load_s, time.perf_counter() - started - load_s)
 
+    def prefetch(self, spans: Sequence[AffixSpan], need: Need = PLAIN) -> None:
+        """Bring the pages of `spans` that are stored into memory; builds none. Raises RegistryError."""
+        for want in [self._wanted(span, need, keep=False) for span in spans]:
+            if want.store is not None and not (want.elsewhere and want.store.warm([want.elsewhere])):
+                want.store.warm([want.key], [want.text])
+
     def _wanted(self, span: AffixSpan, need: Need, keep: bool) -> _Wanted:
         scaffold = need.scaffold(span)
         around = len(scaffold.before) + len(scaffold.after)
         if around + len(span.token_ids) > self.model.predictor.config.max_tokens:
             scaffold = ALONE  # positions beyond the window mean nothing to the model
-        key = self.model.key(span.token_ids, scaffold=scaffold, depths=need.depths)
+        key = self.model.key(span.token_ids, scaffold=scaffold, depths=need.depths, namespace=self.namespace)
         passed_over = not keep and self.costs.encoding_is_faster(len(span.token_ids))
-        return _Wanted(key, span.text, scaffold, need.depths, None if passed_over else self.registry)
+        store = None if passed_over else self.registry
+        if store is not None and span.name in need.shared and self._is_shared(store, span):
+            return _Wanted(
+                replace(key, namespace=SHARED_NAMESPACE), span.text, scaffold, need.depths, store, key
+            )
+        return _Wanted(key, span.text, scaffold, need.depths, store)
+
+    @staticmethod
+    def _is_shared(store: Registry, span: AffixSpan) -> bool:
+        """Whether exactly this text is public: a private one of the same name must not end up there."""
+        try:
+            return store.lookup(span.name, SHARED_NAMESPACE).text == span.text
+        except (RegistryError, InputError):
+            return False
 
     def _load(self, want: _Wanted) -> Page | None:
         started = time.perf_counter()
+        fetched = self._fetched()
         page = self._get(want)
-        if page is not None:
+        if page is not None and self._fetched() == fetched:  # a remote says nothing about this disk
             self.costs.loaded(page.tokens, time.perf_counter() - started)
         return page
+
+    def _fetched(self) -> int:
+        stats = self.registry.remote_stats() if self.registry is not None else None
+        return stats.hits if stats is not None else 0
 
     def _build(self, missing: dict[tuple[int, ...], _Wanted]) -> dict[tuple[int, ...], ResolvedPage]:
         pages: dict[tuple[int, ...], ResolvedPage] = {}
@@ -142,7 +179,9 @@ class PageSource:
         if want.store is None:
             return None
         try:
-            return want.store.get(want.key, count=count)
+            if count and want.elsewhere and want.store.warm([want.elsewhere], [want.text]):
+                return want.store.get(want.elsewhere)
+            return want.store.get(want.key, count=count, text=want.text)
         except RegistryError as error:  # a store that fails is a miss: answers do not depend on it
             log.warning("affix store: %s", error)
             return None
@@ -160,7 +199,7 @@ class PageSource:
             reason = "no store" if self.registry is None else "encoding is faster than reading here"
             return ResolvedPage(page, "built", reason)
         try:
-            digest = want.store.text_digest(want.text)
+            digest = want.store.text_digest(want.text, want.key.namespace)
             stored = want.store.put(want.key, page, encode_s=encode_s, text_digest=digest)
             return ResolvedPage(stored, "built")
         except RegistryError as error:

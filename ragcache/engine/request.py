@@ -24,7 +24,7 @@ class Request:
 
     `stop` strings end the answer before their first occurrence; an empty one, or anything else than
     strings, raises `ConfigError`.
-    `policy` None means the engine's own.
+    `policy` None means the engine's own. `shared` names affixes that may come from the shared namespace.
     `compare` adds one full forward after the answer, to measure what a recompute would have cost. `trace`
     asks for the steps and the anchors' scores, `keep_logits` for the first refresh's logits.
     """
@@ -36,8 +36,11 @@ class Request:
     compare: bool = False
     trace: bool = False
     keep_logits: bool = False
+    shared: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if isinstance(self.shared, str) or not all(isinstance(name, str) for name in self.shared):
+            raise ConfigError(f"shared is {self.shared!r}; give a tuple of affix names")
         if isinstance(self.stop, str) or not all(isinstance(stop, str) for stop in self.stop):
             raise ConfigError(f"stop is {self.stop!r}; give a tuple of strings")
         if "" in self.stop:

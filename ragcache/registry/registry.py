@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import zip_longest
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from ragcache.errors import ConfigError, StoreUnavailableError
+from ragcache.errors import ConfigError, StoreUnavailableError, UnknownAffixError
 from ragcache.page import Page
 from ragcache.registry.codec import codec_for
 from ragcache.registry.disk import DiskTier
 from ragcache.registry.encryption import Cipher, key_from_environment
 from ragcache.registry.eviction import LRU, EvictionPolicy
-from ragcache.registry.key import AffixKey
+from ragcache.registry.key import SHARED_NAMESPACE, AffixKey
 from ragcache.registry.names import NameTable, check_name, normalise_text
 from ragcache.registry.records import AffixRecord, Counters, PageRow, RegistryStats, VerifyReport
 from ragcache.registry.remote import Remote, RemoteStats
@@ -78,6 +77,11 @@ class Registry:
         self._closed = False
         reconcile(self._shelf)
 
+    @property
+    def encrypted(self) -> bool:
+        """Whether pages and names are encrypted on the disk."""
+        return self._store.cipher is not None
+
     def get(self, key: AffixKey, *, count: bool = True, text: str = "") -> Page | None:
         """The page of `key`, or None. A page that fails its checks is quarantined and missed, never raised.
 
@@ -95,16 +99,15 @@ class Registry:
             self._shelf.touch(found[0])
         return found[1]
 
-    def warm(self, keys: Iterable[AffixKey], texts: Iterable[str] = ()) -> int:
+    def warm(self, keys: Sequence[AffixKey], texts: Sequence[str] = ()) -> int:
         """Bring the pages of `keys` into memory, from the disk or the remote; how many are there now.
 
         Counts neither hits nor misses. `texts` are as in `get`, in the order of `keys`. Raises `ConfigError`
         for an unknown codec.
         """
         self._check_open()
-        pairs = zip_longest(keys, texts, fillvalue="")
-        found = (self._find(key, text, far=True) for key, text in pairs if isinstance(key, AffixKey))
-        return sum(page is not None for page in found)
+        pairs = zip(keys, texts or [""] * len(keys), strict=True)
+        return sum(self._find(key, text, far=True) is not None for key, text in pairs)
 
     def _find(self, key: AffixKey, text: str, *, far: bool) -> tuple[str, Page] | None:
         codec_for(key.codec)
@@ -134,6 +137,11 @@ class Registry:
             self._shared.offer(key)
         return stored
 
+    def discard(self, key: AffixKey) -> None:
+        """Drop the local page of `key`, if it is there. Raises what writing raises in `put`."""
+        self._check_open()
+        self._disk.discard(self._disk.digest(key))
+
     @contextmanager
     def building(self, key: AffixKey) -> Iterator[None]:
         """Single flight: one builder of `key` at a time over all threads and processes.
@@ -157,6 +165,15 @@ class Registry:
         """The record of `name`. Raises `UnknownAffixError` naming close ones."""
         self._check_open()
         return self._names.lookup(name, namespace)
+
+    def lookup_shared(self, name: str, namespace: str, shared: Collection[str]) -> AffixRecord:
+        """The record of `name` in `namespace`, else, if `shared` lists it, the public one."""
+        try:
+            return self.lookup(name, namespace)
+        except UnknownAffixError:
+            if name not in shared:
+                raise
+            return self.lookup(name, SHARED_NAMESPACE)
 
     def names(self, namespace: str = "default") -> tuple[AffixRecord, ...]:
         """All records of a namespace, sorted by name."""
