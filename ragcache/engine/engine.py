@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import logging
 import queue
 import threading
 import time
@@ -19,6 +18,7 @@ from ragcache.engine.pages import Need, PageSource, Resolved
 from ragcache.engine.prefetch import Prefetcher
 from ragcache.engine.profiles import ModelProfile, Profiles
 from ragcache.engine.request import Completion, Request
+from ragcache.engine.residency import Residency
 from ragcache.engine.scaffold import scaffold_for, system_text
 from ragcache.engine.session import Session, check_window
 from ragcache.errors import (
@@ -26,16 +26,15 @@ from ragcache.errors import (
     EmptyQuestionError,
     EngineClosedError,
     PromptTooLongError,
-    RegistryError,
 )
 from ragcache.model.attention import Backend, GatherKV
 from ragcache.prompt import AffixSpan, Prompt, TokenizedPrompt, tokenize
-from ragcache.registry import DEFAULT_NAMESPACE, SHARED_NAMESPACE, Registry
+from ragcache.registry import DEFAULT_NAMESPACE, Registry
 from ragcache.registry.names import check_name
 from ragcache.reuse.depth import DepthTable
 from ragcache.reuse.policy import ReusePolicy
 
-log = logging.getLogger(__name__)
+DEVICE_BYTES = 2 * 2**30
 
 
 class Engine:
@@ -47,6 +46,7 @@ class Engine:
 
     Names and pages are those of `namespace`; affixes named in `shared`, or in a request's, may come from the
     shared one. `prefetch` brings the pages of waiting requests into memory while others are answered.
+    `device_bytes` bounds the pages kept on a device other than the CPU.
     """
 
     def __init__(
@@ -63,6 +63,7 @@ class Engine:
         namespace: str = DEFAULT_NAMESPACE,
         shared: Collection[str] = (),
         prefetch: bool = True,
+        device_bytes: int = DEVICE_BYTES,
     ) -> None:
         if max_batch < 1:
             raise ConfigError(f"max_batch must be at least 1, not {max_batch}")
@@ -76,6 +77,7 @@ class Engine:
         self.namespace, self.shared = check_name(namespace, "namespace"), tuple(shared)
         self._source = PageSource(model, registry, self.namespace)
         self._prefetcher = Prefetcher(self._pull, max_batch) if prefetch and registry is not None else None
+        self._residency = Residency(model.predictor.device, device_bytes)
         self._busy = False
         self._waiting: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._closed = threading.Event()
@@ -92,9 +94,7 @@ class Engine:
         Affixes shorter than `min_tokens`, or than the engine's own least, are skipped. `shared` names are
         matched beside the engine's own.
         """
-        registered = {}
-        if self.match_registered and self.registry is not None:
-            registered = _registered(self.registry, self.namespace, {*self.shared, *shared})
+        registered = self._source.registered({*self.shared, *shared}) if self.match_registered else {}
         least = max(self.min_affix_tokens, min_tokens)
         return tokenize(prompt, self.model.tokenizer, registered=registered, min_tokens=least)
 
@@ -229,6 +229,7 @@ class Engine:
             tokenize_s = time.perf_counter() - started
             spans = prompt.spans if policy.reuses else ()
             resolved = self._source.resolve(spans, self._need(job.request, policy, table))
+            resolved = self._residency.place(resolved, job.future)
             session = Session(
                 job.request, prompt, resolved, self.model, policy, self.backend, tokenize_s, table
             )
@@ -277,14 +278,3 @@ class Engine:
 def _is_blank(prompt: Prompt | str) -> bool:
     texts = [prompt] if isinstance(prompt, str) else [message.text for message in prompt.messages]
     return not any(text.strip() for text in texts)
-
-
-def _registered(registry: Registry, namespace: str, shared: Collection[str]) -> dict[str, str]:
-    """Texts by name; none when the store fails, for answers do not depend on it."""
-    try:
-        public = registry.names(SHARED_NAMESPACE) if shared else ()
-        known = {record.name: record.text for record in public if record.name in shared}
-        return known | {record.name: record.text for record in registry.names(namespace)}
-    except RegistryError as error:
-        log.warning("affix store: %s", error)
-        return {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
@@ -22,10 +22,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ResolvedPage:
-    """A page and where it came from; `reason` says why a built page was not stored."""
+    """The page of `key` and where it came from; `reason` says why a built page was not stored."""
 
     page: Page
     status: AffixStatus
+    key: AffixKey
     reason: str = ""
 
 
@@ -105,12 +106,24 @@ class PageSource:
         for ids, want in wanted.items():
             page = self._load(want)
             if page is not None:
-                pages[ids] = ResolvedPage(page, "hit")
+                pages[ids] = ResolvedPage(page, "hit", want.key)
         load_s = time.perf_counter() - started
         missing = {ids: want for ids, want in wanted.items() if ids not in pages}
         if missing:
             pages |= self._build(missing)
         return Resolved(pages, load_s, time.perf_counter() - started - load_s)
+
+    def registered(self, shared: Collection[str]) -> dict[str, str]:
+        """Registered texts by name, public ones if named; none when the store fails, for answers go on."""
+        if self.registry is None:
+            return {}
+        try:
+            public = self.registry.names(SHARED_NAMESPACE) if shared else ()
+            known = {record.name: record.text for record in public if record.name in shared}
+            return known | {record.name: record.text for record in self.registry.names(self.namespace)}
+        except RegistryError as error:
+            log.warning("affix store: %s", error)
+            return {}
 
     def prefetch(self, spans: Sequence[AffixSpan], need: Need = PLAIN) -> None:
         """Bring the pages of `spans` that are stored into memory; builds none. Raises RegistryError."""
@@ -160,7 +173,7 @@ class PageSource:
             for ids, want in missing.items():
                 page = self._get(want, count=False)
                 if page is not None:  # another process built it while we waited
-                    pages[ids] = ResolvedPage(page, "hit")
+                    pages[ids] = ResolvedPage(page, "hit", want.key)
             todo = [ids for ids in missing if ids not in pages]
             if todo:
                 started = time.perf_counter()
@@ -197,11 +210,11 @@ class PageSource:
     def _store(self, want: _Wanted, page: Page, encode_s: float) -> ResolvedPage:
         if want.store is None:
             reason = "no store" if self.registry is None else "encoding is faster than reading here"
-            return ResolvedPage(page, "built", reason)
+            return ResolvedPage(page, "built", want.key, reason)
         try:
             digest = want.store.text_digest(want.text, want.key.namespace)
             stored = want.store.put(want.key, page, encode_s=encode_s, text_digest=digest)
-            return ResolvedPage(stored, "built")
+            return ResolvedPage(stored, "built", want.key)
         except RegistryError as error:
             log.warning("affix store: %s", error)
-            return ResolvedPage(page, "built", f"not stored: {error}")
+            return ResolvedPage(page, "built", want.key, f"not stored: {error}")

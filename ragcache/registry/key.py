@@ -95,7 +95,9 @@ def namespace_key(secret: bytes, namespace: str) -> bytes:
     """
     if namespace == DEFAULT_NAMESPACE:
         return secret
-    return hmac.new(secret, b"ragcache namespace\0" + namespace.encode(), hashlib.sha256).digest()
+    return hmac.new(
+        secret, b"ragcache namespace\0" + namespace.encode("utf-8", "surrogatepass"), hashlib.sha256
+    ).digest()
 
 
 def _hmac(key: bytes, text: str) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -13,6 +15,8 @@ from ragcache.registry import payload
 from ragcache.registry.encryption import HEAD_BYTES, Cipher
 from ragcache.registry.payload import PayloadInfo, parse_payload, payload_parts, read_info_from, stamp_of
 
+READ_AHEAD_FROM_BYTES = 8 * 2**20
+_STRIDE_BYTES = 2**20
 Payload = tuple[PayloadInfo, Tensor, dict[str, Tensor]]
 
 
@@ -49,11 +53,27 @@ class MappedPages:
 
     def read(self, path: Path, *, check_digests: bool) -> Payload:
         """See `PageIO`."""
+        if check_digests:  # it will be read from end to end
+            read_ahead(path)
         return payload.read_payload(path, check_digests=check_digests)
 
     def write(self, path: Path, header: bytes, tensors: Mapping[str, Tensor]) -> None:
         """See `PageIO`."""
         payload.write_payload(path, header, tensors)
+
+
+def read_ahead(path: Path) -> None:
+    """Have the kernel fetch a large file in the background, so that layer i + 1 comes in while i is read."""
+    size_bytes = stamp_of(path).size_bytes
+    if size_bytes < READ_AHEAD_FROM_BYTES or not hasattr(os, "posix_fadvise"):
+        return
+
+    def advise() -> None:
+        with suppress(OSError), path.open("rb") as file:
+            for start in range(0, size_bytes, _STRIDE_BYTES):  # the kernel takes only so much at once
+                os.posix_fadvise(file.fileno(), start, _STRIDE_BYTES, os.POSIX_FADV_WILLNEED)
+
+    threading.Thread(target=advise, name="ragcache-read-ahead", daemon=True).start()
 
 
 class WholePages(MappedPages):

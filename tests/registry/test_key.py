@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import hashlib
+import hmac
 from dataclasses import replace
 
 import pytest
 
 from ragcache.errors import InputError
 from ragcache.registry import AffixKey
+from ragcache.registry.key import canonical_digest, namespace_key
 
 SECRET = b"s" * 32
 KEY = AffixKey("nano", "words", "float32", "theta=10000", (1, 2, 3))
@@ -57,3 +60,23 @@ def test_token_ids_must_be_whole_numbers(token_ids: tuple[int, ...]) -> None:
 def test_empty_field_is_refused() -> None:
     with pytest.raises(InputError, match="namespace"):
         replace(KEY, namespace="")
+
+
+@pytest.mark.parametrize("namespace", ["a", "shared", "\ud800", "default "])
+def test_namespaces_have_keys_of_their_own(make_key, namespace: str) -> None:
+    key, secret = make_key(namespace=namespace), bytes(32)
+    plain = hmac.new(secret, key.canonical().encode(), hashlib.sha256).hexdigest()
+    assert key.digest(secret) != plain
+    assert key.digest(secret) == canonical_digest(secret, key.canonical())
+    assert key.digest(namespace_key(secret, namespace)) != key.digest(secret)
+
+
+def test_the_default_namespace_keeps_the_digests_it_always_had(make_key) -> None:
+    key, secret = make_key(), bytes(32)
+    assert key.digest(secret) == hmac.new(secret, key.canonical().encode(), hashlib.sha256).hexdigest()
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"namespace": 5}', "[" * 5000], ids=len)
+def test_a_text_that_is_no_key_has_no_digest(text: str) -> None:
+    with pytest.raises((ValueError, KeyError, TypeError, RecursionError)):
+        canonical_digest(bytes(32), text)

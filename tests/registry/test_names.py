@@ -41,6 +41,39 @@ def test_unusable_names_are_refused(registry: Registry, name: str) -> None:
             use(name)
 
 
+def test_unicode_twins(registry: Registry) -> None:
+    """Two spellings of one text are one name; what only looks alike is another one."""
+    record = registry.register("caf\u00e9", "text")
+    assert registry.lookup("cafe\u0301") == record
+    others = ["caf\u0435\u0301", "\uff43af\u00e9", "caf\u00e9\u200b", "Caf\u00e9", "caf\u00e9 "]
+    for other in others:
+        with pytest.raises(UnknownAffixError):
+            registry.lookup(other)
+        registry.register(other, f"text of {other!a}")
+    assert len(registry.names()) == 6
+    assert registry.lookup("cafe\u0301") == record
+
+
+@pytest.mark.parametrize("namespace", ["../../etc", "/", "..", "a/b", "n" * 1000, "\u65e5\u672c"])
+def test_namespaces_are_data_and_never_paths(
+    registry: Registry, tmp_path: Path, make_key, make_page, namespace: str
+) -> None:
+    before = {entry for entry in tmp_path.rglob("*") if not {"names", "pages"} & set(entry.parts)}
+    registry.register("name", "text", namespace=namespace)
+    key = make_key(namespace=namespace)
+    registry.put(key, make_page(key))
+    assert registry.get(key) is not None
+    assert registry.get(make_key()) is None
+    after = {entry for entry in tmp_path.rglob("*") if not {"names", "pages"} & set(entry.parts)}
+    assert {entry for entry in after - before if "index" not in entry.parts} == set()
+
+
+@pytest.mark.parametrize("namespace", ["", "a\0b", "n" * 10_000, "\ud800"])
+def test_unusable_namespaces_are_refused(registry: Registry, namespace: str) -> None:
+    with pytest.raises(InputError, match="namespace"):
+        registry.register("name", "text", namespace=namespace)
+
+
 def test_text_is_normalised_at_ingest(registry: Registry) -> None:
     record = registry.register("a", "Cafe\u0301 \r\n  two\t\r\n")
     assert record.text == "Caf\u00e9\n  two\n"

@@ -1,0 +1,50 @@
+"""Pages on the device while requests run, tested with a device that computes nothing."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+
+import pytest
+import torch
+from engine.asks import RIVER, TOWN, ask_about
+
+from ragcache.engine import Completion, Engine, LoadedModel
+from ragcache.engine.residency import Residency
+from ragcache.registry import Registry
+
+META = torch.device("meta")
+
+
+def test_pages_stay_until_the_request_is_done(engine: Engine) -> None:
+    resolved = engine.warm([RIVER, TOWN])
+    size = sum(sum(t.nbytes for t in (*o.page.keys, *o.page.values)) for o in resolved.pages.values())
+    residency = Residency(META, size)
+    assert residency.tier is not None
+    future: Future[Completion] = Future()
+    placed = residency.place(resolved, future)
+    assert all(own.page.keys[0].device == META for own in placed.pages.values())
+    assert [own.status for own in placed.pages.values()] == [own.status for own in resolved.pages.values()]
+    other = engine.warm(["Another text that is long enough to have a page of its own."])
+    assert residency.place(other, Future()) is other  # no room while the first ones are in use
+    future.cancel()
+    assert residency.place(other, Future()) is not other
+
+
+@pytest.mark.parametrize(("device", "budget"), [("cpu", 2**30), ("meta", 0)])
+def test_without_effect_on_the_cpu_and_without_a_budget(engine: Engine, device: str, budget: int) -> None:
+    resolved = engine.warm([RIVER])
+    assert Residency(torch.device(device), budget).place(resolved, Future()) is resolved
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
+def test_cuda_answers_alike_with_and_without_resident_pages(checkpoint, registry: Registry) -> None:
+    from ragcache.engine import load
+
+    model: LoadedModel = load(str(checkpoint), device="cuda")
+    answers = []
+    for device_bytes in (0, 2**30):
+        with Engine(model, registry, device_bytes=device_bytes) as engine:
+            for _ in range(2):
+                answers.append(engine.generate([ask_about(RIVER, TOWN)])[0].token_ids)
+    assert len(set(answers)) == 1
