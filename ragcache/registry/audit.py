@@ -87,8 +87,8 @@ def audit(
     cached, absent = ([_key(chance, victim) for _ in range(_TEXTS)] for _ in range(2))
     with _planted(registry, cached):
         within = _compare(registry, cached, absent, trials, chance, clock)
-        foreign = [[replace(key, namespace=attacker) for key in keys] for keys in (cached, absent)]
-        across = _compare(registry, *foreign, trials, chance, clock)
+        theirs, none = ([replace(key, namespace=attacker) for key in keys] for keys in (cached, absent))
+        across = _compare(registry, theirs, none, trials, chance, clock)
     return AuditReport(trials, across, within)
 
 

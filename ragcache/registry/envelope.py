@@ -52,8 +52,8 @@ class Tagged:
 
     def wrap(self, name: str, parts: Iterable[bytes | memoryview]) -> bytes:
         """See `Envelope`."""
-        plain = b"".join(parts)
-        return plain + self._tag(name, plain)
+        held = list(parts)
+        return b"".join([*held, self._tag(name, held)])
 
     def head(self, name: str, data: bytes) -> bytes:
         """See `Envelope`."""
@@ -62,13 +62,14 @@ class Tagged:
     def unwrap(self, name: str, data: bytes) -> bytes:
         """See `Envelope`."""
         plain, tag = data[:-_TAG_BYTES], data[-_TAG_BYTES:]
-        if not hmac.compare_digest(tag, self._tag(name, plain)):
+        if not hmac.compare_digest(tag, self._tag(name, [plain])):
             raise StoreDamagedError(f"{name} was changed, swapped, or made with another secret.")
         return plain
 
-    def _tag(self, name: str, plain: bytes) -> bytes:
+    def _tag(self, name: str, parts: Iterable[bytes | memoryview]) -> bytes:
         keyed = hashlib.blake2b(name.encode() + b"\0", key=self._key, digest_size=_TAG_BYTES)
-        keyed.update(plain)
+        for part in parts:
+            keyed.update(part)
         return keyed.digest()
 
 

@@ -59,8 +59,8 @@ class Registry:
         _check_bytes("memory_bytes", memory_bytes, least=0)
         self._counters = Counters()
         self._memory = MemoryTier(memory_bytes)
-        key = encryption_key or key_from_environment()
-        self._store = Store(Path(path), Cipher(key) if key else None)
+        key = key_from_environment() if encryption_key is None else encryption_key
+        self._store = Store(Path(path), None if key is None else Cipher(key))
         if self._store.network:
             _log.warning(
                 "%s lies on a network file system (%s), where pages load slowly and locks may fail; use a "

@@ -199,7 +199,8 @@ def _payload_bytes(digest: str, head: bytes) -> int:
         ends = [entry["data_offsets"][1] for name, entry in entries.items() if name != "__metadata__"]
         if not all(type(end) is int and 0 <= end < LARGEST for end in ends):
             raise ValueError("offsets are no sizes")
-        return 8 + int(length) + max(ends)
+        size_bytes: int = 8 + length + max(ends)
+        return size_bytes
     except (
         struct.error,
         ValueError,

@@ -139,6 +139,8 @@ def test_key_must_fit_the_store(tmp_path: Path, make_key, make_page, monkeypatch
         Registry(plain, encryption_key=KEY)
     with pytest.raises(ConfigError, match="32 bytes"):
         Registry(sealed, encryption_key=b"short")
+    with pytest.raises(ConfigError, match="32 bytes"):  # never unencrypted by accident
+        Registry(tmp_path / "new", encryption_key=b"")
     monkeypatch.setenv("RAGCACHE_STORE_KEY", KEY.hex())
     with Registry(sealed) as registry:
         assert registry.get(make_key()) is not None

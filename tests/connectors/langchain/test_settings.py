@@ -90,6 +90,7 @@ def test_the_settings_name_all_that_changes_the_output(make_llm: MakeLLM) -> Non
     ]
     keys = {str(make_llm(**fields)._identifying_params) for fields in variants}
     handles = [EngineSpec("other"), EngineSpec(store=Path("x")), EngineSpec(match_registered=False)]
+    handles += [EngineSpec(namespace="a"), EngineSpec(shared=("x",))]
     keys |= {str(RagCacheLLM(engine=EngineHandle(spec))._identifying_params) for spec in handles}
     assert len(keys) == len(variants) + len(handles)
 
