@@ -4,6 +4,7 @@ import json
 import struct
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -330,3 +331,30 @@ def test_a_second_look_does_not_ask_the_remote(tmp_path: Path, stored: None, mak
 def test_options_out_of_range_are_refused(values: dict[str, float]) -> None:
     with pytest.raises(ConfigError, match="above 0"):
         replace(PATIENT, **values)
+
+
+def test_machines_that_come_first_at_the_same_time_agree(tmp_path: Path, make_key, make_page) -> None:
+    remote = Remote(f"file://{tmp_path}/shared", timeout_s=30.0, close_s=30.0)
+
+    def machine(number: int) -> None:
+        with Registry(tmp_path / f"machine{number}", remote=remote) as registry:
+            registry.put(make_key(10 * number), make_page(make_key(10 * number)))
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(machine, range(4)))
+    with Registry(tmp_path / "last", remote=remote) as registry:
+        assert registry.warm([make_key(10 * number) for number in range(4)]) == 4
+    assert [entry.name for entry in (tmp_path / "shared").rglob(".*")] == []  # no temporary file is left
+
+
+def test_a_shared_folder_without_hard_links(
+    tmp_path: Path, make_key, make_page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise PermissionError("no hard links here")
+
+    monkeypatch.setattr("os.link", refused)
+    remote = Remote(f"file://{tmp_path}/shared", timeout_s=20.0)
+    with Registry(tmp_path / "first", remote=remote) as registry:
+        registry.put(make_key(), make_page(make_key()))
+    assert look(tmp_path / "second", make_key(), remote)[0] is not None
