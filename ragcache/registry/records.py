@@ -60,7 +60,10 @@ class PageRow:
 
 @dataclass(frozen=True)
 class AffixRecord:
-    """A registered name and its normalised text. `text_digest` is private to store and namespace."""
+    """A registered name and its normalised text. `text_digest` is private to store and namespace.
+
+    `source` says what keeps the name up to date ("": its user).
+    """
 
     name: str
     text: str
@@ -68,6 +71,7 @@ class AffixRecord:
     namespace: str
     created_s: float
     updated_s: float
+    source: str = ""
 
 
 @dataclass(frozen=True)

@@ -101,13 +101,17 @@ class Registry:
         with self._store.building(key.digest(self._store.secret)):
             yield
 
-    def register(self, name: str, text: str, *, namespace: str = "default") -> AffixRecord:
+    def register(
+        self, name: str, text: str, *, namespace: str = "default", source: str | None = None
+    ) -> AffixRecord:
         """Point `name` at `text`, normalised; the pages of an earlier text stay until evicted.
+
+        `source` names what keeps the text up to date (a folder); None leaves it as it was.
 
         Raises `InputError` for an unusable name or an empty text, and what writing raises in `put`.
         """
         self._check_open()
-        return self._names.register(name, text, namespace)
+        return self._names.register(name, text, namespace, source)
 
     def lookup(self, name: str, namespace: str = "default") -> AffixRecord:
         """The record of `name`. Raises `UnknownAffixError` naming close ones."""
@@ -125,14 +129,21 @@ class Registry:
         Raises `UnknownAffixError`, and what writing raises in `put`.
         """
         self._check_open()
-        index = self._shelf.writable_index()
+        self._shelf.writable_index()
         with self._store.exclusive():
             record = self._names.remove(name, namespace)
-            if all(other.text_digest != record.text_digest for other in self._names.names(namespace)):
-                for row in index.rows():
-                    if row.text_digest == record.text_digest:
-                        self._disk.discard(row.digest)
+            self.drop_unnamed(record.text_digest, namespace)
         return record
+
+    def drop_unnamed(self, text_digest: str, namespace: str = "default") -> None:
+        """Drop the pages of a text unless a name still has it. Raises what writing raises in `put`."""
+        self._check_open()
+        index = self._shelf.writable_index()
+        with self._store.exclusive():
+            if all(other.text_digest != text_digest for other in self._names.names(namespace)):
+                for row in index.rows():
+                    if row.text_digest == text_digest:
+                        self._disk.discard(row.digest)
 
     def text_digest(self, text: str, namespace: str = "default") -> str:
         """The `AffixRecord.text_digest` that registering `text` would give. Raises `InputError`."""
