@@ -19,7 +19,8 @@ RagCacheError
 │   └── UnknownAffixError      no affix has this name
 ├── EngineError
 │   ├── EngineClosedError      the engine was closed before the request was done
-│   └── RequestCancelledError  the caller cancelled the request
+│   ├── RequestCancelledError  the caller cancelled the request
+│   └── RequestTimeoutError    the request was not done within its time
 └── MissingDependencyError     an optional package is needed (also an ImportError)
 
 Each message says what was wrong with which input, and what to do about it.
@@ -117,6 +118,10 @@ class EngineClosedError(EngineError):
 
 class RequestCancelledError(EngineError):
     """The caller cancelled the request."""
+
+
+class RequestTimeoutError(EngineError, TimeoutError):
+    """The request was not done within its time."""
 
 
 class MissingDependencyError(RagCacheError, ImportError):

@@ -46,10 +46,10 @@ class EngineSettings(BaseModel):
     """Fields shared by all faces of one engine. Construction loads nothing; unknown fields are refused.
 
     Give `engine` to share one, else `model`, `store` and `device` say what to load on first use.
-    `max_tokens` and `block_length` are in tokens; `steps` are denoising steps per block, None commits
-    whatever is confident. `policy` may be in short form (`parse_policy`), and `budget` is short
-    for a policy of that budget. `affixes` maps names to texts:
-    wherever one stands in a prompt it is reused under its name.
+    `max_tokens` and `block_length` are in tokens, `timeout` in seconds from the call on; `max_retries` is how
+    often a call is made again whose forward raised. `steps` are denoising steps per block, None commits
+    whatever is confident. `policy` may be in short form (`parse_policy`), and `budget` is short for a policy
+    of that budget. `affixes` maps names to texts: wherever one stands in a prompt it is reused under its name.
     """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
@@ -64,6 +64,8 @@ class EngineSettings(BaseModel):
     temperature: float = 0.0
     seed: int = 0
     stop: list[str] | None = None
+    timeout: float | None = None
+    max_retries: int = Field(default=0, ge=0)
     policy: _Policy = None
     budget: float | None = None
     affixes: dict[str, str] = Field(default_factory=dict)
@@ -151,7 +153,11 @@ class EngineSettings(BaseModel):
     def request(self, prompt: Prompt, stop: Sequence[str] | None) -> Request:
         """The engine's request for one prompt."""
         return Request(
-            prompt, self.decoding_options(), stop=tuple(self.merged_stop(stop)), policy=self.chosen_policy()
+            prompt,
+            self.decoding_options(),
+            stop=tuple(self.merged_stop(stop)),
+            policy=self.chosen_policy(),
+            timeout_s=self.timeout,
         )
 
     def output_settings(self) -> dict[str, Any]:

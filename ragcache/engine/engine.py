@@ -28,6 +28,7 @@ from ragcache.errors import (
     EngineClosedError,
     PromptTooLongError,
     RegistryError,
+    RequestTimeoutError,
 )
 from ragcache.model.attention import Backend, GatherKV
 from ragcache.prompt import AffixSpan, Prompt, TokenizedPrompt, tokenize
@@ -47,6 +48,7 @@ class _Job:
     future: Future[Completion] = field(default_factory=Future)
     work: Work[Completion] | None = None
     step: Step | None = None
+    submitted: float = field(default_factory=time.monotonic)
 
     def advance(self, logits: Tensor | None) -> None:
         """Feed logits, take the next step; resolves the future at the end or on an error."""
@@ -62,6 +64,16 @@ class _Job:
     def drop_if_cancelled(self) -> bool:
         """Whether the caller cancelled; then `concurrent.futures.wait` learns of it. True only once."""
         return self.future.cancelled() and not self.future.set_running_or_notify_cancel()
+
+    def drop_if_late(self) -> bool:
+        """Whether its time is over; then the caller is told."""
+        limit = self.request.timeout_s
+        late = limit is not None and time.monotonic() - self.submitted > limit
+        if late:
+            self.fail(
+                RequestTimeoutError(f"no answer within {limit:g} s; allow more, or ask for fewer tokens")
+            )
+        return late
 
     def resolve(self, completion: Completion) -> None:
         """Answer, unless the caller cancelled meanwhile."""
@@ -199,7 +211,7 @@ class Engine:
             active += self._admit(idle=not active, room=self.max_batch - len(active))
             if not active and self._closed.is_set():
                 return
-            active = [job for job in active if not job.drop_if_cancelled()]
+            active = [job for job in active if not (job.drop_if_cancelled() or job.drop_if_late())]
             self._advance(active)
             active = [job for job in active if job.step is not None]
 
@@ -215,7 +227,7 @@ class Engine:
                 continue
             if self._closed.is_set():
                 job.fail(EngineClosedError("the engine was closed before this request started"))
-            elif not job.drop_if_cancelled() and self._start(job):
+            elif not (job.drop_if_cancelled() or job.drop_if_late()) and self._start(job):
                 jobs.append(job)
         return jobs
 

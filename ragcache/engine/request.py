@@ -24,7 +24,8 @@ class Request:
 
     `stop` strings end the answer before their first occurrence; an empty one, or anything else than
     strings, raises `ConfigError`.
-    `policy` None means the engine's own.
+    `policy` None means the engine's own. `timeout_s` counts from submission; a request that is not done by
+    then fails with `RequestTimeoutError` at its next step.
     `compare` adds one full forward after the answer, to measure what a recompute would have cost. `trace`
     asks for the steps and the anchors' scores, `keep_logits` for the first refresh's logits.
     """
@@ -36,12 +37,15 @@ class Request:
     compare: bool = False
     trace: bool = False
     keep_logits: bool = False
+    timeout_s: float | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.stop, str) or not all(isinstance(stop, str) for stop in self.stop):
             raise ConfigError(f"stop is {self.stop!r}; give a tuple of strings")
         if "" in self.stop:
             raise ConfigError("a stop string is empty; every answer would end before it began")
+        if self.timeout_s is not None and not self.timeout_s > 0.0:
+            raise ConfigError(f"timeout {self.timeout_s} is no time to answer in; give seconds above 0")
 
 
 @dataclass(frozen=True)
