@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from langchain_core.messages import BaseMessage, ChatMessage
 from langchain_core.prompt_values import ChatPromptValue, PromptValue
 
+from ragcache.connectors.langchain.marks import MarkedText, content_name
 from ragcache.errors import InputError
 from ragcache.prompt import Affix, Message, Part, Prompt
 from ragcache.prompt.span_index import SpanIndex
@@ -74,8 +74,13 @@ def to_message(message: BaseMessage) -> Message:
 
 
 def mark(text: str, affixes: Mapping[str, str]) -> MarkedPrompt:
-    """The prompt of `text`: a `ConversationText` gives its messages, any other text a user message."""
-    plain = (Message("user", (text,)),)
+    """The prompt of `text`: a `ConversationText` gives its messages, any other text a user message.
+
+    A `MarkedText` brings affixes of its own.
+    """
+    if isinstance(text, MarkedText):
+        affixes = {**text.marks, **affixes}
+    plain = (Message("user", (str(text),)),)
     return mark_messages(text.messages if isinstance(text, ConversationText) else plain, affixes)
 
 
@@ -131,5 +136,5 @@ def _name(block: Mapping[str, object]) -> str | None:
     if isinstance(name, str) and name and not name.startswith(_RANDOM_ID):
         return name
     if block.get("cache_control"):
-        return "text-" + hashlib.sha256(str(block["text"]).encode()).hexdigest()[:16]
+        return content_name(str(block["text"]))
     return None

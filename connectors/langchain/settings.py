@@ -49,7 +49,7 @@ class EngineSettings(BaseModel):
     `max_tokens` and `block_length` are in tokens, `timeout` in seconds from the call on; `max_retries` is how
     often a call is made again whose forward raised. `steps` are denoising steps per block, None commits
     whatever is confident. `policy` may be in short form (`parse_policy`), and `budget` is short for a policy
-    of that budget. `affixes` maps names to texts: wherever one stands in a prompt it is reused under its name.
+    of that budget. `affixes` maps names to texts: wherever one stands in a prompt it is reused so named.
     """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
