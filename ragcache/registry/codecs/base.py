@@ -57,7 +57,9 @@ class Codec(ABC):
         for name, tensor in _tensors_of(page).items():
             packed = self.pack(tensor.detach(), _AXES[name[0]])
             if not _finite(packed[1:]):
-                raise RegistryError(f"{name} has values that are not finite; codec {self.name} cannot hold it.")
+                raise RegistryError(
+                    f"{name} has values that are not finite; codec {self.name} cannot hold it."
+                )
             tensors |= {
                 name + suffix: part.cpu().contiguous()
                 for suffix, part in zip(self.suffixes, packed, strict=True)
@@ -70,7 +72,9 @@ class Codec(ABC):
         Raises `StoreDamagedError` for anything that `encode` would not have written.
         """
         layers = sum(f"v.{layer}" in tensors for layer in range(len(tensors)))
-        names = [name for layer in range(layers) for name in _names(layer) if name[0] != "h" or name in tensors]
+        names = [
+            name for layer in range(layers) for name in _names(layer) if name[0] != "h" or name in tensors
+        ]
         wanted = {name + suffix for name in names for suffix in self.suffixes}
         if wanted != tensors.keys():
             odd = ", ".join(sorted(wanted ^ tensors.keys()))
