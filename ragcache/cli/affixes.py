@@ -83,10 +83,8 @@ def check_store(store: Path | None) -> dict[str, Any]:
 
 
 def _page_object(row: PageRow) -> dict[str, Any]:
-    fields = asdict(row)
-    return {
-        name: fields[name] for name in ("model", "dtype", "codec", "tokens", "size_bytes", "hits", "encode_s")
-    }
+    shown = ("model", "dtype", "codec", "tokens", "size_bytes", "hits", "encode_s")
+    return {name: getattr(row, name) for name in shown}
 
 
 def _sum(rows: Sequence[PageRow], field: str) -> int:

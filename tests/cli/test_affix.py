@@ -140,11 +140,10 @@ def test_an_unusable_store(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_codec_makes_a_smaller_page(run: Run, put: Run) -> None:
-    sizes = {
-        c: put("system", "--text", TEXT, "--codec", c, "--json").json["size_bytes"] for c in ("raw", "int8")
-    }
+    options = ("system", "--text", TEXT, "--json", "--codec")
+    sizes = {codec: put(*options, codec).json["size_bytes"] for codec in ("raw", "int8")}
     assert sizes["int8"] < sizes["raw"]
     pages = run("affix", "show", "system", "--json").json["pages"]
     assert {page["codec"]: page["size_bytes"] for page in pages} == sizes
     assert "int8)" in run("affix", "show", "system").out
-    refused(put("system", "--text", TEXT, "--codec", "zip"), "unknown codec 'zip'")
+    refused(put(*options, "zip"), "unknown codec 'zip'")

@@ -53,7 +53,7 @@ def test_codecs_are_an_axis(run: Run, data: Path, model: Path, tmp_path: Path) -
         "rows"
     ]  # the journal knows the first
     assert [row["codec"] for row in more] == ["raw", "int8", "int4"]
-    assert more[1] == rows[2]
+    assert more[1] == rows[2]  # out of the journal
 
 
 def test_generated_data(run: Run) -> None:

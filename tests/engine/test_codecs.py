@@ -69,5 +69,5 @@ def test_unknown_codecs_are_refused_at_once(model: LoadedModel) -> None:
         lambda: Request("Who?", codec=""),
         lambda: model.key((1, 2), codec="zip"),
     ):
-        with pytest.raises(ConfigError, match="unknown codec .* choose one of: raw, int8, int4, fp8"):
+        with pytest.raises(ConfigError, match=r"unknown codec .* choose one of: raw, int8, int4, fp8"):
             use()

@@ -57,9 +57,7 @@ class Codec(ABC):
         for name, tensor in _tensors_of(page).items():
             packed = self.pack(tensor.detach(), _AXES[name[0]])
             if not _finite(packed[1:]):
-                raise RegistryError(
-                    f"{name} has values that are not finite; codec {self.name} cannot hold it."
-                )
+                raise RegistryError(f"{name} has infinite values or NaN; codec {self.name} cannot hold them.")
             tensors |= {
                 name + suffix: part.cpu().contiguous()
                 for suffix, part in zip(self.suffixes, packed, strict=True)
