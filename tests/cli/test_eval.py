@@ -49,9 +49,7 @@ def test_codecs_are_an_axis(run: Run, data: Path, model: Path, tmp_path: Path) -
         ("full", "raw"), ("direct", "raw"), ("direct", "int8")
     ]  # fmt: skip
     assert rows[2]["kl"] != rows[1]["kl"]
-    more = run("eval", *options, "--codec", "int8, int4", "--json").json[
-        "rows"
-    ]  # the journal knows the first
+    more = run("eval", *options, "--codec", "int8, int4", "--json").json["rows"]
     assert [row["codec"] for row in more] == ["raw", "int8", "int4"]
     assert more[1] == rows[2]  # out of the journal
 
