@@ -26,6 +26,7 @@ def put(
     model: options.Model = "nano",
     store: options.Store = None,
     device: options.Device = "auto",
+    codec: options.Codec = "raw",
     as_json: options.Json = False,
 ) -> None:
     """Name a text, and build and store its page for a model."""
@@ -34,7 +35,7 @@ def put(
     source = text if file is None else _read(file)
     from ragcache.cli.affixes import put_affix
 
-    stored = put_affix(name, source or "", model=model, device=device, store=store)
+    stored = put_affix(name, source or "", model=model, device=device, store=store, codec=codec)
     if as_json:
         print_json(stored)
     else:
@@ -76,7 +77,7 @@ def show(name: Name, store: options.Store = None, as_json: options.Json = False)
     out.print()
     for page in found["pages"]:
         size = f"{page['tokens']} tokens, {page['size_bytes']} bytes, {page['hits']} hits"
-        out.print(f"model {page['model']} ({page['dtype']}): {size}")
+        out.print(f"model {page['model']} ({page['dtype']}, {page['codec']}): {size}")
     if not found["pages"]:
         out.print("no page on disk")
 

@@ -16,6 +16,7 @@ from ragcache.engine import Engine, LoadedModel, load
 from ragcache.errors import ConfigError
 from ragcache.pipelines.rag.documents import Document
 from ragcache.pipelines.rag.pipeline import RagPipeline
+from ragcache.registry import codec_for
 from ragcache.reuse.policy import ReusePolicy, parse_policy
 
 
@@ -27,6 +28,7 @@ class Settings:
     device: str
     top_k: int
     policy: ReusePolicy
+    codec: str
     decoding: DecodingOptions
 
     @classmethod
@@ -38,6 +40,7 @@ class Settings:
         top_k: int,
         budget: float | None,
         policy: str | None,
+        codec: str,
         max_tokens: int | None,
         seed: int,
     ) -> Settings:
@@ -51,7 +54,7 @@ class Settings:
         decoding = DecodingOptions(seed=seed)
         if max_tokens is not None:
             decoding = DecodingOptions(max_tokens=max_tokens, seed=seed)
-        return cls(model, device, top_k, chosen, decoding)
+        return cls(model, device, top_k, chosen, codec_for(codec).name, decoding)
 
 
 @contextmanager
@@ -63,7 +66,7 @@ def answering(
     with open_registry(store) as registry:
         with watch.lap("load_model"):
             model = _load_both(settings, embedder, question)
-        with Engine(model, registry, policy=settings.policy) as engine:
+        with Engine(model, registry, policy=settings.policy, codec=settings.codec) as engine:
             with watch.lap("index"):
                 vectors = store_folder(store) / "vectors"
                 pipeline = RagPipeline(documents, engine, embedder, top_k=settings.top_k, cache=vectors)

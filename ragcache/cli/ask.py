@@ -15,6 +15,7 @@ def ask(
     budget: options.Budget = None,
     policy: options.Policy = None,
     store: options.Store = None,
+    codec: options.Codec = "raw",
     max_tokens: options.MaxTokens = None,
     seed: options.Seed = 0,
     device: options.Device = "auto",
@@ -33,6 +34,7 @@ def ask(
         top_k=top_k,
         budget=budget,
         policy=policy,
+        codec=codec,
         max_tokens=max_tokens,
         seed=seed,
     )

@@ -22,6 +22,7 @@ def explain(
     budget: options.Budget = None,
     policy: options.Policy = None,
     store: options.Store = None,
+    codec: options.Codec = "raw",
     max_tokens: options.MaxTokens = None,
     seed: options.Seed = 0,
     device: options.Device = "auto",
@@ -42,6 +43,7 @@ def explain(
         top_k=top_k,
         budget=budget,
         policy=policy,
+        codec=codec,
         max_tokens=max_tokens,
         seed=seed,
     )

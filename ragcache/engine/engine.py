@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Self
 
@@ -32,7 +32,7 @@ from ragcache.errors import (
 )
 from ragcache.model.attention import Backend, GatherKV
 from ragcache.prompt import AffixSpan, Prompt, TokenizedPrompt, tokenize
-from ragcache.registry import Registry
+from ragcache.registry import Registry, codec_for
 from ragcache.reuse.depth import DepthTable
 from ragcache.reuse.policy import ReusePolicy
 
@@ -92,7 +92,8 @@ class Engine:
 
     `registry` None builds every page anew. `match_registered` also reuses registered texts that stand
     unmarked in a prompt. `profiles` hold what was measured for this model: depth tables, the policy `auto`
-    stands for. The engine does not own the registry: close it yourself, after the engine.
+    stands for. `codec` is how pages are stored; `ConfigError` for an unknown one. The engine does not own
+    the registry: close it yourself, after the engine.
     """
 
     def __init__(
@@ -106,11 +107,12 @@ class Engine:
         match_registered: bool = True,
         min_affix_tokens: int = 8,
         profiles: Profiles | None = None,
+        codec: str = "raw",
     ) -> None:
         if max_batch < 1:
             raise ConfigError(f"max_batch must be at least 1, not {max_batch}")
         self.model, self.registry = model, registry
-        self.policy = policy or ReusePolicy()
+        self.policy, self.codec = policy or ReusePolicy(), codec_for(codec).name
         self.max_batch, self.backend = max_batch, backend
         self.match_registered, self.min_affix_tokens = match_registered, min_affix_tokens
         self._profile = ModelProfile(model.predictor.config, lambda: model.fingerprint, profiles)
@@ -184,7 +186,7 @@ class Engine:
             if len(ids) > limit:
                 raise PromptTooLongError(len(ids), limit, what="affix")
             spans.append(AffixSpan("", text, ids, 0, 0, len(ids)))
-        return self._source.resolve(spans, keep=True)
+        return self._source.resolve(spans, Need(codec=self.codec), keep=True)
 
     def close(self) -> None:
         """Finish what is running, fail what still waits with `EngineClosedError`, stop the worker."""
@@ -253,10 +255,11 @@ class Engine:
         return job.step is not None
 
     def _need(self, request: Request, policy: ReusePolicy, table: DepthTable | None) -> Need:
-        depths = table.checkpoints if table else ()
+        need = Need(table.checkpoints if table else (), codec=request.codec or self.codec)
         if not policy.contextual:
-            return Need(depths)
-        return Need(depths, scaffold_for(request.prompt, self.model), system_text(request.prompt))
+            return need
+        within, outside = scaffold_for(request.prompt, self.model), system_text(request.prompt)
+        return replace(need, within=within, outside=outside)
 
     def _advance(self, jobs: Sequence[_Job]) -> None:
         """One forward for all; when it fails, one for each, so that only the culprit sees the error."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
 from ragcache.decoding.encode import ALONE, Scaffold, encode_affixes
@@ -15,7 +15,7 @@ from ragcache.engine.request import AffixStatus
 from ragcache.errors import RegistryError
 from ragcache.page import Page
 from ragcache.prompt import AffixSpan
-from ragcache.registry import AffixKey, Registry
+from ragcache.registry import AffixKey, Registry, codec_for
 
 log = logging.getLogger(__name__)
 
@@ -36,23 +36,27 @@ class Resolved:
     pages: dict[tuple[int, ...], ResolvedPage]
     load_s: float
     encode_s: float
+    codec: str = "raw"
 
     @property
     def bytes_read(self) -> int:
-        """Bytes of the pages that were there already."""
-        return sum(own.page.size_bytes for own in self.pages.values() if own.status == "hit")
+        """Bytes of the pages that were there already, as they are stored."""
+        codec = codec_for(self.codec)
+        return sum(codec.stored_bytes(own.page) for own in self.pages.values() if own.status == "hit")
 
 
 @dataclass(frozen=True)
 class Need:
-    """What a policy asks of pages: hidden states before the layers `depths`, and the context of encoding.
+    """What a request asks of pages: hidden states before the layers `depths`, and the context of encoding.
 
-    `outside` is text that the scaffold holds itself (the system prompt): it is encoded alone.
+    `outside` is text that the scaffold holds itself (the system prompt): it is encoded alone. Pages are
+    stored, and seen, as `codec` keeps them.
     """
 
     depths: tuple[int, ...] = ()
     within: Scaffold = ALONE
     outside: str = ""
+    codec: str = "raw"
 
     def scaffold(self, span: AffixSpan) -> Scaffold:
         """The scaffold of one affix."""
@@ -97,14 +101,14 @@ class PageSource:
         missing = {ids: want for ids, want in wanted.items() if ids not in pages}
         if missing:
             pages |= self._build(missing)
-        return Resolved(pages, load_s, time.perf_counter() - started - load_s)
+        return Resolved(pages, load_s, time.perf_counter() - started - load_s, need.codec)
 
     def _wanted(self, span: AffixSpan, need: Need, keep: bool) -> _Wanted:
         scaffold = need.scaffold(span)
         around = len(scaffold.before) + len(scaffold.after)
         if around + len(span.token_ids) > self.model.predictor.config.max_tokens:
             scaffold = ALONE  # positions beyond the window mean nothing to the model
-        key = self.model.key(span.token_ids, scaffold=scaffold, depths=need.depths)
+        key = self.model.key(span.token_ids, scaffold=scaffold, depths=need.depths, codec=need.codec)
         passed_over = not keep and self.costs.encoding_is_faster(len(span.token_ids))
         return _Wanted(key, span.text, scaffold, need.depths, None if passed_over else self.registry)
 
@@ -158,11 +162,18 @@ class PageSource:
     def _store(self, want: _Wanted, page: Page, encode_s: float) -> ResolvedPage:
         if want.store is None:
             reason = "no store" if self.registry is None else "encoding is faster than reading here"
-            return ResolvedPage(page, "built", reason)
+            return _unstored(want.key, page, reason)
         try:
             digest = want.store.text_digest(want.text)
             stored = want.store.put(want.key, page, encode_s=encode_s, text_digest=digest)
             return ResolvedPage(stored, "built")
         except RegistryError as error:
             log.warning("affix store: %s", error)
-            return ResolvedPage(page, "built", f"not stored: {error}")
+            return _unstored(want.key, page, f"not stored: {error}")
+
+
+def _unstored(key: AffixKey, page: Page, reason: str) -> ResolvedPage:
+    """The page as a store would give it back: answers depend on the codec, not on the store."""
+    with suppress(RegistryError):  # the codec cannot hold it, with a store or without
+        page = codec_for(key.codec).round_trip(page)
+    return ResolvedPage(page, "built", reason)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragcache.registry.codec import CODECS, Codec, RawCodec
+from ragcache.registry.codecs import CODECS, Codec, RawCodec, codec_for
 from ragcache.registry.eviction import LRU, EvictionPolicy
 from ragcache.registry.key import AffixKey
 from ragcache.registry.names import normalise_text
@@ -24,5 +24,6 @@ __all__ = [
     "RegistryStats",
     "Tier",
     "VerifyReport",
+    "codec_for",
     "normalise_text",
 ]

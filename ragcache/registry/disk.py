@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from ragcache.errors import AffixTooLargeError, InputError, RegistryError, StoreDamagedError
 from ragcache.page import Page
-from ragcache.registry.codec import codec_for
+from ragcache.registry.codecs import codec_for, dtype_named
 from ragcache.registry.files import page_problem, row_of
 from ragcache.registry.key import AffixKey
 from ragcache.registry.payload import TOKEN_IDS, PayloadInfo, build_header, stamp_of
@@ -39,6 +39,7 @@ class DiskTier:
 
     def put(self, key: AffixKey, page: Page, encode_s: float, text_digest: str) -> tuple[str, Page]:
         """Store `page` unless it is there; the result is what `get` finds. Raises as `Registry.put`."""
+        dtype_named(key.dtype)
         problem = page_problem(key, page)
         if problem:
             raise InputError(f"the page cannot be stored under this key: {problem}.")

@@ -32,6 +32,7 @@ class PageRow:
     encode_s: float
     text_digest: str
     use_order: int = 0
+    codec: str = "raw"
 
     def to_json(self) -> str:
         """The row as one line of JSON."""
@@ -46,7 +47,7 @@ class PageRow:
             return None
         if not isinstance(data, dict) or data.keys() != {field.name for field in fields(cls)}:
             return None
-        texts = (data[name] for name in ("digest", "model", "dtype", "text_digest"))
+        texts = (data[name] for name in ("digest", "model", "dtype", "text_digest", "codec"))
         counts = (data[name] for name in ("tokens", "size_bytes", "hits", "use_order"))
         times = (data[name] for name in ("created_s", "last_used_s", "encode_s"))
         sound = (

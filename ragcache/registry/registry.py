@@ -10,7 +10,7 @@ from typing import Self
 
 from ragcache.errors import ConfigError, StoreUnavailableError
 from ragcache.page import Page
-from ragcache.registry.codec import codec_for
+from ragcache.registry.codecs import codec_for
 from ragcache.registry.disk import DiskTier
 from ragcache.registry.eviction import LRU, EvictionPolicy
 from ragcache.registry.key import AffixKey
