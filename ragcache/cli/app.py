@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from ragcache import __version__
-from ragcache.cli import affix, ask, evaluate, explain, generate, profile_depth, tune
+from ragcache.cli import affix, ask, evaluate, explain, generate, profile_depth, registry, tune
 from ragcache.cli.output import complain, warnings_on_stderr
 from ragcache.errors import RagCacheError
 
@@ -43,6 +43,7 @@ app = typer.Typer(
 app.command("ask")(ask.ask)
 app.command("explain")(explain.explain)
 app.add_typer(affix.app, name="affix")
+app.add_typer(registry.app, name="registry")
 app.command("generate")(generate.generate)
 app.command("eval")(evaluate.evaluate)
 app.command("profile-depth")(profile_depth.profile_depth)

@@ -84,6 +84,7 @@ class Shelf:
 
     def usage(self) -> Usage:
         """Number of pages and bytes of their files."""
+        self.flush()
         if self.index is not None:
             return self.index.usage()
         sizes = self.files.scan()

@@ -16,7 +16,6 @@ def usage_of(shelf: Shelf, memory_bytes: int) -> StoreUsage:
     A store that is read only has no history to tell of. Raises `RegistryError`.
     """
     index = shelf.index
-    shelf.flush()
     whole = shelf.usage()
     gaps = int(index.total("gaps")) if index else 0
     return StoreUsage(
