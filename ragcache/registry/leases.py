@@ -47,7 +47,7 @@ class Lease:
             lease = cls(**{**data, "since": Moment(**data["since"])})
             times = (lease.seconds, lease.since.elapsed_s, lease.since.wall_s)
             sound = lease.kind in get_args(PinKind) and all(math.isfinite(value) for value in times)
-        except (ValueError, KeyError, TypeError, RecursionError):
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             return None
         return lease if sound else None
 

@@ -97,7 +97,7 @@ class Shelf:
         try:
             self.files.write(row.digest, header, tensors)
             index.add_built(row)
-        except (OSError, RegistryError):
+        except Exception:
             with suppress(OSError):
                 self.files.remove(row.digest)
             raise

@@ -50,7 +50,7 @@ def test_evicted_again_outlives_its_first_slot(table: Table, monkeypatch: pytest
     assert ghosts.take("a") is not None
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", "[1, 2, 3, 4]", '[0, "boot", NaN, Infinity]', "[" * 9000])
+@pytest.mark.parametrize("text", ["", "[]", "{}", "[1, 2, 3, 4]", '[0, "boot", 1, 2]', "[" * 9000])
 def test_planted_ghosts_tell_nothing(table: Table, text: str) -> None:
     table.set(f"{GHOSTS}a", text)
     table.set(f"{GHOSTS}next", "seven")
