@@ -26,7 +26,8 @@ class Ghosts:
         number = self._table.get(_NEXT)
         number = number if type(number) is int and number >= 0 else 0
         slot = f"{GHOSTS}slot:{number % KEPT}"
-        oldest = f"{GHOSTS}{self._table.get(slot)}"
+        forgotten = self._table.get(slot)
+        oldest = GHOSTS + forgotten if isinstance(forgotten, str) else GHOSTS
         if _parse(self._table.get(oldest))[:1] == [number - KEPT]:  # and not evicted again since
             self._table.delete(oldest)
         now = self._now()

@@ -136,7 +136,7 @@ class Index:
 
         Absent rows stay absent.
         """
-        saved_s = 0.0
+        hits, saved_s = 0, 0.0
         with self.transaction():
             for digest, use in uses.items():
                 old = self.row(digest)
@@ -144,8 +144,9 @@ class Index:
                     row = self._ranked(old.used(use.hits, use.load_s, self._next_use()))
                     self._unlist(old)
                     self._insert(row)
-                    self.add_total("hits", use.hits)
+                    hits += use.hits
                     saved_s += use.hits * row.saves_s
+            self.add_total("hits", hits)
             self.add_total("saved_s", saved_s)
         return saved_s
 

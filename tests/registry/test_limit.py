@@ -101,7 +101,7 @@ def test_a_policy_of_ones_own_decides(path: Path, make_key, make_page, size_byte
             return 1 / row.tokens
 
     keys = [make_key(0), make_key(10, tokens=6), make_key(20)]
-    with Registry(path, limit_bytes=2 * size_bytes + 400, eviction=MostTokensFirst()) as registry:
+    with Registry(path, limit_bytes=2 * size_bytes + 600, eviction=MostTokensFirst()) as registry:
         for key in keys:
             registry.put(key, make_page(key))
         assert [registry.get(key) is not None for key in keys] == [True, False, True]
