@@ -12,10 +12,11 @@ RagCacheError
 ├── RegistryError
 │   ├── StoreUnavailableError  the store cannot be opened (not a folder, unsafe permissions, locked)
 │   ├── StoreReadOnlyError     the store cannot be written to
-│   ├── StoreFullError         the disk has no room left
+│   ├── StoreFullError         the disk or the store has no room left
+│   │   └── StorePinnedError   pinned pages leave too little room
 │   ├── StoreDamagedError      the store holds data it cannot have written
 │   ├── StoreVersionError      the store was written by a newer format
-│   ├── AffixTooLargeError     one entry is larger than the store's limit
+│   ├── AffixTooLargeError     one entry is larger than the store's limit or its namespace's quota
 │   └── UnknownAffixError      no affix has this name
 ├── EngineError
 │   ├── EngineClosedError      the engine was closed before the request was done
@@ -89,7 +90,11 @@ class StoreReadOnlyError(RegistryError):
 
 
 class StoreFullError(RegistryError):
-    """The disk has no room left."""
+    """The disk or the store has no room left."""
+
+
+class StorePinnedError(StoreFullError):
+    """Pinned pages leave too little room; nothing was evicted."""
 
 
 class StoreDamagedError(RegistryError):
@@ -101,7 +106,7 @@ class StoreVersionError(RegistryError):
 
 
 class AffixTooLargeError(RegistryError):
-    """One entry is larger than the store's limit."""
+    """One entry is larger than the store's limit or its namespace's quota."""
 
 
 class UnknownAffixError(RegistryError):

@@ -36,8 +36,9 @@ CONFINED = {
     "faiss": ("connectors",),
     "sentence_transformers": ("connectors",),
     "matplotlib": ("ragcache/evaluation/charts.py",),
+    "prometheus_client": ("ragcache/registry/metrics.py",),
 }
-OPTIONAL = {"transformers", "sentence_transformers", "matplotlib"}
+OPTIONAL = {"transformers", "sentence_transformers", "matplotlib", "prometheus_client"}
 HEAVY = ("torch", "transformers", "langchain_core", "faiss")
 
 

@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 from ragcache.registry.codecs import CODECS, Codec, RawCodec, codec_for
-from ragcache.registry.eviction import LRU, EvictionPolicy
+from ragcache.registry.eviction import GDSF, LFU, LRU, POLICIES, EvictionPolicy
 from ragcache.registry.key import AffixKey
+from ragcache.registry.leases import PinKind
 from ragcache.registry.names import normalise_text
-from ragcache.registry.records import AffixRecord, PageRow, RegistryStats, VerifyReport
+from ragcache.registry.records import (
+    AffixRecord,
+    GcReport,
+    PageRow,
+    RegistryStats,
+    StoreUsage,
+    Usage,
+    VerifyReport,
+)
 from ragcache.registry.registry import Registry
 from ragcache.registry.tier import MemoryTier, Tier
 
 __all__ = [
     "CODECS",
+    "GDSF",
+    "LFU",
     "LRU",
+    "POLICIES",
     "AffixKey",
     "AffixRecord",
     "Codec",
     "EvictionPolicy",
+    "GcReport",
     "MemoryTier",
     "PageRow",
+    "PinKind",
     "RawCodec",
     "Registry",
     "RegistryStats",
+    "StoreUsage",
     "Tier",
+    "Usage",
     "VerifyReport",
     "codec_for",
     "normalise_text",

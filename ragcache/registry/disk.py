@@ -6,7 +6,7 @@ import logging
 import time
 from importlib.metadata import PackageNotFoundError, version
 
-from ragcache.errors import AffixTooLargeError, InputError, RegistryError, StoreDamagedError
+from ragcache.errors import InputError, RegistryError, StoreDamagedError
 from ragcache.page import Page
 from ragcache.registry.codecs import codec_for, dtype_named
 from ragcache.registry.files import page_problem, row_of
@@ -48,11 +48,7 @@ class DiskTier:
         info = PayloadInfo(key.canonical(), time.time(), encode_s, text_digest, self._library)
         header = build_header(tensors, info)
         row = row_of(key.digest(self._secret), info, len(header) + sum(t.nbytes for t in tensors.values()))
-        if row.size_bytes > self._shelf.limit_bytes:
-            raise AffixTooLargeError(
-                f"the page of {row.tokens} tokens needs {row.size_bytes} bytes, the store's limit is "
-                f"{self._shelf.limit_bytes}; raise limit_bytes or shorten the affix."
-            )
+        self._shelf.limits.check(row)
         with self._shelf.store.exclusive():
             if self._load(row.digest, key) is None:
                 self._shelf.add(row, header, tensors)

@@ -115,6 +115,7 @@ def row_of(digest: str, info: PayloadInfo, size_bytes: int) -> PageRow:
             hits=0,
             encode_s=info.encode_s,
             text_digest=info.text_digest,
+            namespace=key["namespace"],
         )
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise StoreDamagedError(f"{digest}: the header's key is unreadable ({error}).") from error

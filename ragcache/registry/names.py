@@ -94,6 +94,11 @@ class NameTable:
         mine = (record for record in records if record is not None and record.namespace == namespace)
         return tuple(sorted(mine, key=lambda record: record.name))
 
+    def text_digests(self) -> set[str]:
+        """The `AffixRecord.text_digest` of every name of every namespace."""
+        records = (self._read_once(path) for path in self._store.names.glob("*.json"))
+        return {record.text_digest for record in records if record is not None}
+
     def _read_once(self, path: Path) -> AffixRecord | None:
         """`_read`, but a file that did not change since the last listing is not read again."""
         try:
