@@ -37,7 +37,7 @@ def test_stats(run: Run) -> None:
 
 
 def test_pin_and_unpin(run: Run) -> None:
-    assert "hard pin for 60 s" in run("registry", "pin", "system", "--seconds", 60).out
+    assert "hard pin for 6000 s" in run("registry", "pin", "system", "--seconds", 6000).out
     assert run("registry", "stats", "--json").json["pinned"] == {"hard": 1, "soft": 0}
     assert "unpinned" in run("registry", "unpin", "system").out
     assert "soft pin" in run("registry", "pin", "system", "--soft").out
