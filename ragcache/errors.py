@@ -12,15 +12,17 @@ RagCacheError
 ├── RegistryError
 │   ├── StoreUnavailableError  the store cannot be opened (not a folder, unsafe permissions, locked)
 │   ├── StoreReadOnlyError     the store cannot be written to
-│   ├── StoreFullError         the disk has no room left
+│   ├── StoreFullError         the disk or the store has no room left
+│   │   └── StorePinnedError   pinned pages leave too little room
 │   ├── StoreDamagedError      the store holds data it cannot have written
 │   ├── StoreVersionError      the store was written by a newer format
 │   ├── StoreKeyError          the encryption key is missing, wrong, or given for a store without encryption
-│   ├── AffixTooLargeError     one entry is larger than the store's limit
+│   ├── AffixTooLargeError     one entry is larger than the store's limit or its namespace's quota
 │   └── UnknownAffixError      no affix has this name
 ├── EngineError
 │   ├── EngineClosedError      the engine was closed before the request was done
-│   └── RequestCancelledError  the caller cancelled the request
+│   ├── RequestCancelledError  the caller cancelled the request
+│   └── RequestTimeoutError    the request was not done within its time
 └── MissingDependencyError     an optional package is needed (also an ImportError)
 
 Each message says what was wrong with which input, and what to do about it.
@@ -89,7 +91,11 @@ class StoreReadOnlyError(RegistryError):
 
 
 class StoreFullError(RegistryError):
-    """The disk has no room left."""
+    """The disk or the store has no room left."""
+
+
+class StorePinnedError(StoreFullError):
+    """Pinned pages leave too little room; nothing was evicted."""
 
 
 class StoreDamagedError(RegistryError):
@@ -105,7 +111,7 @@ class StoreKeyError(RegistryError):
 
 
 class AffixTooLargeError(RegistryError):
-    """One entry is larger than the store's limit."""
+    """One entry is larger than the store's limit or its namespace's quota."""
 
 
 class UnknownAffixError(RegistryError):
@@ -122,6 +128,10 @@ class EngineClosedError(EngineError):
 
 class RequestCancelledError(EngineError):
     """The caller cancelled the request."""
+
+
+class RequestTimeoutError(EngineError, TimeoutError):
+    """The request was not done within its time."""
 
 
 class MissingDependencyError(RagCacheError, ImportError):

@@ -38,8 +38,9 @@ CONFINED = {
     "matplotlib": ("ragcache/evaluation/charts.py",),
     "fsspec": ("ragcache/registry",),
     "cryptography": ("ragcache/registry/encryption.py",),
+    "prometheus_client": ("ragcache/registry/metrics.py",),
 }
-OPTIONAL = {"transformers", "sentence_transformers", "matplotlib", "cryptography"}
+OPTIONAL = {"transformers", "sentence_transformers", "matplotlib", "cryptography", "prometheus_client"}
 HEAVY = ("torch", "transformers", "langchain_core", "faiss")
 
 

@@ -1,4 +1,4 @@
-"""LangChain: `RagCacheLLM`, and the `EngineHandle` that several of them may share."""
+"""LangChain: `ChatRagCache` and `RagCacheLLM` over one `EngineHandle`; documents that keep their names."""
 
 from ragcache.errors import MissingDependencyError
 
@@ -9,7 +9,19 @@ except ImportError as error:
         'The LangChain connector needs langchain-core. Run: pip install "langchain-core>=1.0"'
     ) from error
 
+from ragcache.connectors.langchain.chat import ChatRagCache
 from ragcache.connectors.langchain.engine_handle import EngineHandle, EngineSpec
 from ragcache.connectors.langchain.llm import RagCacheLLM
+from ragcache.connectors.langchain.marks import AffixPromptTemplate, MarkedText, stuff_affixes
+from ragcache.connectors.langchain.retriever import AffixRetriever
 
-__all__ = ["EngineHandle", "EngineSpec", "RagCacheLLM"]
+__all__ = [
+    "AffixPromptTemplate",
+    "AffixRetriever",
+    "ChatRagCache",
+    "EngineHandle",
+    "EngineSpec",
+    "MarkedText",
+    "RagCacheLLM",
+    "stuff_affixes",
+]

@@ -6,8 +6,10 @@ import asyncio
 from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
+from itertools import count
 
 from ragcache.engine import Completion, Engine, Request
+from ragcache.errors import RagCacheError
 
 
 @contextmanager
@@ -21,6 +23,30 @@ def submitted(engine: Engine, requests: Sequence[Request]) -> Iterator[list[Futu
     finally:
         for future in futures:
             future.cancel()
+
+
+def answers(engine: Engine, requests: Sequence[Request], *, retries: int) -> list[Completion]:
+    """Answers in order; a forward that raised is tried again with the whole call, up to `retries` times."""
+    for attempt in count():
+        try:
+            with submitted(engine, requests) as futures:
+                return [future.result() for future in futures]
+        except Exception as error:
+            if attempt >= retries or isinstance(error, RagCacheError):  # ours would only be raised again
+                raise
+    raise AssertionError("unreachable")
+
+
+async def answers_async(engine: Engine, requests: Sequence[Request], *, retries: int) -> list[Completion]:
+    """As `answers`; the event loop is never blocked."""
+    for attempt in count():
+        try:
+            with submitted(engine, requests) as futures:
+                return list(await asyncio.gather(*map(asyncio.wrap_future, futures)))
+        except Exception as error:
+            if attempt >= retries or isinstance(error, RagCacheError):
+                raise
+    raise AssertionError("unreachable")
 
 
 def pieces(engine: Engine, request: Request) -> Generator[str | Completion]:

@@ -79,6 +79,16 @@ class EngineHandle:
         """What a request without a policy of its own gets; loads nothing."""
         return ReusePolicy() if self._engine is None else self._engine.policy
 
+    @property
+    def window(self) -> int | None:
+        """Tokens that prompt and answer may have together; None before the model is loaded."""
+        return None if self._engine is None else self._engine.model.predictor.config.max_tokens
+
+    @property
+    def codec(self) -> str:
+        """What a request without a codec of its own gets; loads nothing."""
+        return "raw" if self._engine is None else self._engine.codec
+
     def close(self) -> None:
         """Let go of model and store, if the handle loaded them; may be called again."""
         with self._lock:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import aclosing, closing
 from typing import Any
@@ -18,7 +17,7 @@ from langchain_core.prompt_values import PromptValue
 from langchain_core.runnables import RunnableConfig
 from pydantic import ConfigDict
 
-from ragcache.connectors.langchain.calls import pieces, pieces_async, submitted
+from ragcache.connectors.langchain.calls import answers, answers_async, pieces, pieces_async
 from ragcache.connectors.langchain.messages import MarkedPrompt, keep_roles, mark
 from ragcache.connectors.langchain.report import generation_info
 from ragcache.connectors.langchain.settings import EngineSettings
@@ -132,8 +131,7 @@ class RagCacheLLM(EngineSettings, BaseLLM):
         **kwargs: Any,
     ) -> LLMResult:
         marked, requests = self._requests(prompts, stop, kwargs)
-        with submitted(self.engine.get(), requests) as futures:
-            return _result([future.result() for future in futures], marked)
+        return _result(answers(self.engine.get(), requests, retries=self.max_retries), marked)
 
     async def _agenerate(
         self,
@@ -143,8 +141,8 @@ class RagCacheLLM(EngineSettings, BaseLLM):
         **kwargs: Any,
     ) -> LLMResult:
         marked, requests = self._requests(prompts, stop, kwargs)
-        with submitted(await self.engine.aget(), requests) as futures:
-            return _result(await asyncio.gather(*map(asyncio.wrap_future, futures)), marked)
+        engine = await self.engine.aget()
+        return _result(await answers_async(engine, requests, retries=self.max_retries), marked)
 
     def _stream(
         self,

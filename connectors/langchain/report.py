@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from langchain_core.messages.ai import InputTokenDetails, UsageMetadata
+
 from ragcache.engine import Completion
+from ragcache.engine.request import AffixStatus
 
 _MISSING = "its text does not stand in the prompt, or within another affix"
 
@@ -17,7 +20,6 @@ def generation_info(completion: Completion, missing: Sequence[str] = ()) -> dict
     Counts are in tokens. `cached_tokens` came from the store; affixes built by this call do not count.
     """
     report = completion.reuse
-    cached = sum(use.tokens - use.anchors for use in report.affixes if use.status == "hit")
     absent = {"start": 0, "tokens": 0, "status": "skipped", "anchors": 0, "reason": _MISSING}
     return {
         "finish_reason": completion.finish_reason,
@@ -26,7 +28,7 @@ def generation_info(completion: Completion, missing: Sequence[str] = ()) -> dict
             "prompt_tokens": report.prompt_tokens,
             "completion_tokens": completion.completion_tokens,
             "total_tokens": report.prompt_tokens + completion.completion_tokens,
-            "cached_tokens": cached,
+            "cached_tokens": _cached(completion, "hit"),
         },
         "reuse": {
             "policy": completion.policy,
@@ -40,3 +42,28 @@ def generation_info(completion: Completion, missing: Sequence[str] = ()) -> dict
             "fresh": report.fresh,
         },
     }
+
+
+def response_metadata(completion: Completion, missing: Sequence[str] = ()) -> dict[str, Any]:
+    """`generation_info` without the usage, which messages carry by themselves."""
+    info = generation_info(completion, missing)
+    del info["usage"]
+    return info
+
+
+def usage_metadata(completion: Completion) -> UsageMetadata:
+    """Token counts of a message. `cache_read` came from the store, `cache_creation` was encoded now."""
+    prompt, answer = completion.reuse.prompt_tokens, completion.completion_tokens
+    return UsageMetadata(
+        input_tokens=prompt,
+        output_tokens=answer,
+        total_tokens=prompt + answer,
+        input_token_details=InputTokenDetails(
+            cache_read=_cached(completion, "hit"), cache_creation=_cached(completion, "built")
+        ),
+    )
+
+
+def _cached(completion: Completion, status: AffixStatus) -> int:
+    """Tokens that affixes of this status served from their pages."""
+    return sum(use.tokens - use.anchors for use in completion.reuse.affixes if use.status == status)

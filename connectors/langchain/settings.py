@@ -24,6 +24,7 @@ from ragcache.decoding.denoise import DecodingOptions
 from ragcache.engine import Request
 from ragcache.errors import ConfigError
 from ragcache.prompt import Affix, Prompt
+from ragcache.registry import codec_for
 from ragcache.reuse.policy import ReusePolicy, parse_policy
 
 CALL_OPTIONS = (
@@ -34,6 +35,7 @@ CALL_OPTIONS = (
     "seed",
     "policy",
     "budget",
+    "codec",
     "affixes",
 )
 _SPEC = ("model", "store", "device", "remote", "namespace", "shared")
@@ -47,10 +49,11 @@ class EngineSettings(BaseModel):
 
     Give `engine` to share one, else `model`, `store`, `device` and `remote` say what to load on first use.
     Names and pages are those of `namespace`; affixes named in `shared` may be the public ones.
-    `max_tokens` and `block_length` are in tokens; `steps` are denoising steps per block, None commits
-    whatever is confident. `policy` may be in short form (`parse_policy`), and `budget` is short
-    for a policy of that budget. `affixes` maps names to texts:
-    wherever one stands in a prompt it is reused under its name.
+    `max_tokens` and `block_length` are in tokens, `timeout` in seconds from the call on; `max_retries` is how
+    often a call is made again whose forward raised. `steps` are denoising steps per block, None commits
+    whatever is confident. `policy` may be in short form (`parse_policy`), and `budget` is short for a policy
+    of that budget. `codec` says how pages are stored. `affixes` maps names to texts: wherever one stands in
+    a prompt it is reused under its name.
     """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
@@ -68,8 +71,11 @@ class EngineSettings(BaseModel):
     temperature: float = 0.0
     seed: int = 0
     stop: list[str] | None = None
+    timeout: float | None = None
+    max_retries: int = Field(default=0, ge=0)
     policy: _Policy = None
     budget: float | None = None
+    codec: str | None = None
     affixes: dict[str, str] = Field(default_factory=dict)
 
     @model_validator(mode="before")
@@ -105,6 +111,7 @@ class EngineSettings(BaseModel):
         if self.policy is not None and self.budget is not None:
             raise ConfigError("policy and budget are both given; a budget is short for a policy: give one")
         self.chosen_policy()
+        self.chosen_codec()
         self.decoding_options()
         return self
 
@@ -139,6 +146,10 @@ class EngineSettings(BaseModel):
             )
         return self.policy or self.engine.policy
 
+    def chosen_codec(self) -> str:
+        """The call's codec: as given, or the engine's own."""
+        return codec_for(self.engine.codec if self.codec is None else self.codec).name
+
     def decoding_options(self) -> DecodingOptions:
         """The settings as the engine takes them."""
         return DecodingOptions(
@@ -157,7 +168,12 @@ class EngineSettings(BaseModel):
     def request(self, prompt: Prompt, stop: Sequence[str] | None) -> Request:
         """The engine's request for one prompt."""
         return Request(
-            prompt, self.decoding_options(), stop=tuple(self.merged_stop(stop)), policy=self.chosen_policy()
+            prompt,
+            self.decoding_options(),
+            stop=tuple(self.merged_stop(stop)),
+            policy=self.chosen_policy(),
+            timeout_s=self.timeout,
+            codec=self.chosen_codec(),
         )
 
     def output_settings(self) -> dict[str, Any]:
@@ -178,5 +194,6 @@ class EngineSettings(BaseModel):
             "seed": self.seed,
             "stop": self.stop or [],
             "policy": policy.name,
+            "codec": self.chosen_codec(),
             "affixes": self.affixes,
         }

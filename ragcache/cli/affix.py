@@ -28,6 +28,7 @@ def put(
     remote: options.Remote = None,
     namespace: options.Namespace = "default",
     device: options.Device = "auto",
+    codec: options.Codec = "raw",
     as_json: options.Json = False,
 ) -> None:
     """Name a text, and build and store its page for a model."""
@@ -38,7 +39,7 @@ def put(
     from ragcache.cli.stores import StoreChoice
 
     chosen = StoreChoice(store, remote, namespace)
-    stored = put_affix(name, source or "", model=model, device=device, store=chosen)
+    stored = put_affix(name, source or "", model=model, device=device, store=chosen, codec=codec)
     if as_json:
         print_json(stored)
     else:
@@ -89,7 +90,7 @@ def show(
     out.print()
     for page in found["pages"]:
         size = f"{page['tokens']} tokens, {page['size_bytes']} bytes, {page['hits']} hits"
-        out.print(f"model {page['model']} ({page['dtype']}): {size}")
+        out.print(f"model {page['model']} ({page['dtype']}, {page['codec']}): {size}")
     if not found["pages"]:
         out.print("no page on disk")
 

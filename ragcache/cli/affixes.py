@@ -12,17 +12,20 @@ from ragcache.cli.output import complain
 from ragcache.cli.stores import StoreChoice, open_registry
 from ragcache.engine import Engine, load
 from ragcache.errors import RegistryError, UnknownAffixError
-from ragcache.registry import PageRow, normalise_text
+from ragcache.registry import PageRow, codec_for, normalise_text
 
 
-def put_affix(name: str, text: str, *, model: str, device: str, store: StoreChoice) -> dict[str, Any]:
+def put_affix(
+    name: str, text: str, *, model: str, device: str, store: StoreChoice, codec: str
+) -> dict[str, Any]:
     """Build the page of `text`, then name it: whatever fails leaves no name behind."""
     clean = normalise_text(text)
+    codec_for(codec)  # refuses an unknown one before the model is loaded
     with store.open() as registry:
         with suppress(UnknownAffixError):
             registry.lookup(name, store.namespace)  # refuses an unusable name before the model is loaded
         loaded = load(model, device=device)
-        with Engine(loaded, registry, namespace=store.namespace) as engine:
+        with Engine(loaded, registry, codec=codec, namespace=store.namespace) as engine:
             [built] = engine.warm([clean]).pages.values()
             shortest = engine.min_affix_tokens
         if built.reason:
@@ -30,7 +33,8 @@ def put_affix(name: str, text: str, *, model: str, device: str, store: StoreChoi
         record = registry.register(name, clean, namespace=store.namespace)
         if built.page.tokens < shortest:
             complain("warning", f"affix {name!r}: under {shortest} tokens, prompts will not reuse it")
-        mine = [row for row in registry.pages(record.text_digest) if row.model == loaded.fingerprint]
+        rows = registry.pages(record.text_digest)
+        mine = [row for row in rows if (row.model, row.codec) == (loaded.fingerprint, codec)]
         return {
             "name": record.name,
             "model": loaded.name,
@@ -99,8 +103,8 @@ def check_store(store: Path | None) -> dict[str, Any]:
 
 
 def _page_object(row: PageRow) -> dict[str, Any]:
-    fields = asdict(row)
-    return {name: fields[name] for name in ("model", "dtype", "tokens", "size_bytes", "hits", "encode_s")}
+    shown = ("model", "dtype", "codec", "tokens", "size_bytes", "hits", "encode_s")
+    return {name: getattr(row, name) for name in shown}
 
 
 def _sum(rows: Sequence[PageRow], field: str) -> int:

@@ -15,6 +15,7 @@ from ragcache.engine import Engine, LoadedModel, load
 from ragcache.errors import ConfigError
 from ragcache.pipelines.rag.documents import Document
 from ragcache.pipelines.rag.pipeline import RagPipeline
+from ragcache.registry import codec_for
 from ragcache.reuse.policy import ReusePolicy, parse_policy
 
 
@@ -26,6 +27,7 @@ class Settings:
     device: str
     top_k: int
     policy: ReusePolicy
+    codec: str
     decoding: DecodingOptions
 
     @classmethod
@@ -37,6 +39,7 @@ class Settings:
         top_k: int,
         budget: float | None,
         policy: str | None,
+        codec: str,
         max_tokens: int | None,
         seed: int,
     ) -> Settings:
@@ -50,7 +53,7 @@ class Settings:
         decoding = DecodingOptions(seed=seed)
         if max_tokens is not None:
             decoding = DecodingOptions(max_tokens=max_tokens, seed=seed)
-        return cls(model, device, top_k, chosen, decoding)
+        return cls(model, device, top_k, chosen, codec_for(codec).name, decoding)
 
 
 @contextmanager
@@ -63,7 +66,12 @@ def answering(
         with watch.lap("load_model"):
             model = _load_both(settings, embedder, question)
         with Engine(
-            model, registry, policy=settings.policy, namespace=store.namespace, shared=store.shared
+            model,
+            registry,
+            policy=settings.policy,
+            codec=settings.codec,
+            namespace=store.namespace,
+            shared=store.shared,
         ) as engine:
             with watch.lap("index"):
                 vectors = None if registry.encrypted else store_folder(store.folder) / "vectors"

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from ragcache import __version__
-from ragcache.cli import affix, ask, evaluate, explain, generate, profile_depth, registry_audit, tune
+from ragcache.cli import affix, ask, batch, evaluate, explain, generate, profile_depth, registry, sync, tune
 from ragcache.cli.output import complain, warnings_on_stderr
 from ragcache.errors import RagCacheError
 
@@ -43,9 +43,9 @@ app = typer.Typer(
 app.command("ask")(ask.ask)
 app.command("explain")(explain.explain)
 app.add_typer(affix.app, name="affix")
-registry = typer.Typer(no_args_is_help=True, help="The store as a whole.")
-registry.command("audit")(registry_audit.audit)
-app.add_typer(registry, name="registry")
+app.command("batch")(batch.batch)
+app.command("sync")(sync.sync)
+app.add_typer(registry.app, name="registry")
 app.command("generate")(generate.generate)
 app.command("eval")(evaluate.evaluate)
 app.command("profile-depth")(profile_depth.profile_depth)

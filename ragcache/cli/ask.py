@@ -15,6 +15,7 @@ def ask(
     budget: options.Budget = None,
     policy: options.Policy = None,
     store: options.Store = None,
+    codec: options.Codec = "raw",
     remote: options.Remote = None,
     namespace: options.Namespace = "default",
     shared: options.Shared = None,
@@ -37,6 +38,7 @@ def ask(
         top_k=top_k,
         budget=budget,
         policy=policy,
+        codec=codec,
         max_tokens=max_tokens,
         seed=seed,
     )

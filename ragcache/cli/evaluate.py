@@ -41,6 +41,9 @@ def evaluate(
     cache: Annotated[
         str, typer.Option("--cache", help="Intra-request cache: none, prefix, dual, dllm, window.")
     ] = "dual",
+    codec: Annotated[
+        str, typer.Option("--codec", help="How pages are stored, separated by commas: raw, int8, int4, fp8.")
+    ] = "raw",
     model: options.Model = "nano",
     device: options.Device = "auto",
     as_json: options.Json = False,
@@ -57,6 +60,7 @@ def evaluate(
     from ragcache.decoding.caches import parse_cache
     from ragcache.evaluation.placement import placement_named
     from ragcache.evaluation.summary import summarise
+    from ragcache.registry import codec_for
     from ragcache.reuse.policy import parse_policies
 
     policies = parse_policies(policy)
@@ -64,6 +68,7 @@ def evaluate(
     for name in placements:
         placement_named(name)
     parse_cache(cache)
+    codecs = tuple(dict.fromkeys(codec_for(text.strip()).name for text in codec.split(",")))
     if questions is not None:
         loaded = from_documents(questions, docs or [], n, top_k)
     elif data is not None:
@@ -72,7 +77,8 @@ def evaluate(
         loaded = from_generators(dataset, n)
     for warning in loaded.warnings:
         complain("warning", warning)
-    answers = run(Plan(loaded.sets, policies, placements, cache), model=model, device=device, journal=journal)
+    plan = Plan(loaded.sets, policies, placements, cache, codecs)
+    answers = run(plan, model=model, device=device, journal=journal)
     rows = summarise(answers)
     result = {"rows": [asdict(row) for row in rows]}
     if as_json:
@@ -96,7 +102,8 @@ def _check(
 
 
 _WIDTH = 150
-_SHOWN = ("dataset", "policy", "placement", "n", "em", "f1", "agreement", "kl", "live_rows", "forwards")
+_NAMES = ("dataset", "policy", "placement", "codec")
+_SHOWN = (*_NAMES, "n", "em", "f1", "agreement", "kl", "live_rows", "forwards")
 
 
 def _show(rows: list[dict[str, Any]]) -> None:
@@ -104,8 +111,7 @@ def _show(rows: list[dict[str, Any]]) -> None:
 
     table = Table(box=None, pad_edge=False)
     for column in (*_SHOWN, "probe_ms", "refresh_ms"):
-        left = column in ("dataset", "policy", "placement")
-        table.add_column(column, justify="left" if left else "right")
+        table.add_column(column, justify="left" if column in _NAMES else "right")
     for row in rows:
         shown = {name: _cell(row[name]) for name in _SHOWN}
         shown["em"] += f" [{row['em_low']:.3f} {row['em_high']:.3f}]"

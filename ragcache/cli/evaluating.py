@@ -65,18 +65,19 @@ def from_documents(questions: Path, docs: Sequence[Path], n: int | None, top_k: 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to evaluate: examples by data set, under policies and placements."""
+    """What to evaluate: examples by data set, under policies and placements, pages kept by codecs."""
 
     sets: dict[str, list[Example]]
     policies: tuple[ReusePolicy, ...]
     placements: tuple[str, ...]
     cache: str = "dual"
+    codecs: tuple[str, ...] = ("raw",)
 
     def trials(self) -> list[Trial]:
         """One for every data set and placement."""
         options = DecodingOptions(cache=self.cache)
         return [
-            Trial(name, examples, self.policies, placement, options)
+            Trial(name, examples, self.policies, placement, options, self.codecs)
             for name, examples in self.sets.items()
             for placement in self.placements
         ]

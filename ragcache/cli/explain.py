@@ -22,6 +22,7 @@ def explain(
     budget: options.Budget = None,
     policy: options.Policy = None,
     store: options.Store = None,
+    codec: options.Codec = "raw",
     remote: options.Remote = None,
     namespace: options.Namespace = "default",
     shared: options.Shared = None,
@@ -46,6 +47,7 @@ def explain(
         top_k=top_k,
         budget=budget,
         policy=policy,
+        codec=codec,
         max_tokens=max_tokens,
         seed=seed,
     )

@@ -23,6 +23,9 @@ Policy = Annotated[
         "--policy", help="Instead of --budget: full, direct, auto, acache@0.2, depth+acache@0.2, ..."
     ),
 ]
+Codec = Annotated[
+    str, typer.Option("--codec", help="How pages are stored: raw, or smaller and rounded: int8, int4, fp8.")
+]
 MaxTokens = Annotated[int | None, typer.Option("--max-tokens", help="Length of the answer. [default: 32]")]
 Seed = Annotated[int, typer.Option("--seed", help="For sampling.")]
 Compare = Annotated[bool, typer.Option("--compare/--no-compare", help="Time a full recompute too.")]

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Generator, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
@@ -29,7 +30,7 @@ from ragcache.errors import (
 )
 from ragcache.model.attention import Backend, GatherKV
 from ragcache.prompt import AffixSpan, Prompt, TokenizedPrompt, tokenize
-from ragcache.registry import DEFAULT_NAMESPACE, Registry
+from ragcache.registry import DEFAULT_NAMESPACE, Registry, codec_for
 from ragcache.registry.names import check_name
 from ragcache.reuse.depth import DepthTable
 from ragcache.reuse.policy import ReusePolicy
@@ -42,7 +43,8 @@ class Engine:
 
     `registry` None builds every page anew. `match_registered` also reuses registered texts that stand
     unmarked in a prompt. `profiles` hold what was measured for this model: depth tables, the policy `auto`
-    stands for. The engine does not own the registry: close it yourself, after the engine.
+    stands for. `codec` is how pages are stored; `ConfigError` for an unknown one. The engine does not own
+    the registry: close it yourself, after the engine.
 
     Names and pages are those of `namespace`; affixes named in `shared`, or in a request's, may come from the
     shared one. `prefetch` brings the pages of waiting requests into memory while others are answered.
@@ -60,6 +62,7 @@ class Engine:
         match_registered: bool = True,
         min_affix_tokens: int = 8,
         profiles: Profiles | None = None,
+        codec: str = "raw",
         namespace: str = DEFAULT_NAMESPACE,
         shared: Collection[str] = (),
         prefetch: bool = True,
@@ -70,7 +73,7 @@ class Engine:
         if isinstance(shared, str):
             raise ConfigError(f"shared is {shared!r}; give a tuple of affix names")
         self.model, self.registry = model, registry
-        self.policy = policy or ReusePolicy()
+        self.policy, self.codec = policy or ReusePolicy(), codec_for(codec).name
         self.max_batch, self.backend = max_batch, backend
         self.match_registered, self.min_affix_tokens = match_registered, min_affix_tokens
         self._profile = ModelProfile(model.predictor.config, lambda: model.fingerprint, profiles)
@@ -155,7 +158,7 @@ class Engine:
             if len(ids) > limit:
                 raise PromptTooLongError(len(ids), limit, what="affix")
             spans.append(AffixSpan(name, text, ids, 0, 0, len(ids)))
-        return self._source.resolve(spans, Need(shared=self.shared), keep=True)
+        return self._source.resolve(spans, Need(codec=self.codec, shared=self.shared), keep=True)
 
     def warm_names(self, names: Sequence[str]) -> Resolved:
         """`warm` for the texts of registered names, found in the engine's namespace or, where shared, there.
@@ -194,7 +197,7 @@ class Engine:
             active += self._admit(idle=not active, room=self.max_batch - len(active))
             if not active and self._closed.is_set():
                 return
-            active = [job for job in active if not job.drop_if_cancelled()]
+            active = [job for job in active if not (job.drop_if_cancelled() or job.drop_if_late())]
             self._advance(active)
             active = [job for job in active if job.step is not None]
 
@@ -213,7 +216,7 @@ class Engine:
                 continue
             if self._closed.is_set():
                 job.fail(EngineClosedError("the engine was closed before this request started"))
-            elif not job.drop_if_cancelled() and self._start(job):
+            elif not (job.drop_if_cancelled() or job.drop_if_late()) and self._start(job):
                 jobs.append(job)
         return jobs
 
@@ -241,11 +244,15 @@ class Engine:
         return job.step is not None
 
     def _need(self, request: Request, policy: ReusePolicy, table: DepthTable | None) -> Need:
-        depths = table.checkpoints if table else ()
-        shared = (*self.shared, *request.shared)
+        need = Need(
+            table.checkpoints if table else (),
+            codec=request.codec or self.codec,
+            shared=(*self.shared, *request.shared),
+        )
         if not policy.contextual:
-            return Need(depths, shared=shared)
-        return Need(depths, scaffold_for(request.prompt, self.model), system_text(request.prompt), shared)
+            return need
+        within, outside = scaffold_for(request.prompt, self.model), system_text(request.prompt)
+        return replace(need, within=within, outside=outside)
 
     def _tokenize(self, request: Request, policy: ReusePolicy) -> TokenizedPrompt:
         return self.tokenize(request.prompt, min_tokens=policy.min_tokens, shared=request.shared)

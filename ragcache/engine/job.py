@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from torch import Tensor
 
 from ragcache.decoding.step import Step, Work, advance
 from ragcache.engine.request import Completion, Request
+from ragcache.errors import RequestTimeoutError
 
 
 @dataclass
@@ -22,6 +24,7 @@ class Job:
     work: Work[Completion] | None = None
     step: Step | None = None
     begun: bool = False
+    submitted: float = field(default_factory=time.monotonic)
 
     def advance(self, logits: Tensor | None) -> None:
         """Feed logits, take the next step; resolves the future at the end or on an error."""
@@ -37,6 +40,16 @@ class Job:
     def drop_if_cancelled(self) -> bool:
         """Whether the caller cancelled; then `concurrent.futures.wait` learns of it. True only once."""
         return self.future.cancelled() and not self.future.set_running_or_notify_cancel()
+
+    def drop_if_late(self) -> bool:
+        """Whether its time is over; then the caller is told."""
+        limit = self.request.timeout_s
+        late = limit is not None and time.monotonic() - self.submitted > limit
+        if late:
+            self.fail(
+                RequestTimeoutError(f"no answer within {limit:g} s; allow more, or ask for fewer tokens")
+            )
+        return late
 
     def resolve(self, completion: Completion) -> None:
         """Answer, unless the caller cancelled meanwhile."""

@@ -14,7 +14,7 @@ from ragcache.model.checkpoint import fingerprint, load_model
 from ragcache.model.config import read_config
 from ragcache.model.transformer import MaskPredictor
 from ragcache.prompt import ChatTokenizer
-from ragcache.registry import AffixKey
+from ragcache.registry import AffixKey, codec_for
 
 END_OF_TURN = ("<|eot_id|>", "<|im_end|>")
 
@@ -36,8 +36,12 @@ class LoadedModel:
         scaffold: Scaffold = ALONE,
         depths: tuple[int, ...] = (),
         namespace: str = "default",
+        codec: str = "raw",
     ) -> AffixKey:
-        """The affix key of `token_ids` encoded by this model within `scaffold`, hidden states at `depths`."""
+        """The affix key of `token_ids` encoded by this model within `scaffold`, hidden states at `depths`.
+
+        Raises `ConfigError` for an unknown codec.
+        """
         return AffixKey(
             model=self.fingerprint,
             tokenizer=self.tokenizer.fingerprint,
@@ -45,6 +49,7 @@ class LoadedModel:
             rope=self.predictor.config.rope,
             token_ids=token_ids,
             context=scaffold.digest,
+            codec=codec_for(codec).name,
             depths=depths,
             namespace=namespace,
         )

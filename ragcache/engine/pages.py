@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Collection, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 
 from ragcache.decoding.encode import ALONE, Scaffold, encode_affixes
@@ -15,7 +15,7 @@ from ragcache.engine.request import AffixStatus
 from ragcache.errors import InputError, RegistryError
 from ragcache.page import Page
 from ragcache.prompt import AffixSpan
-from ragcache.registry import DEFAULT_NAMESPACE, SHARED_NAMESPACE, AffixKey, Registry
+from ragcache.registry import DEFAULT_NAMESPACE, SHARED_NAMESPACE, AffixKey, Registry, codec_for
 
 log = logging.getLogger(__name__)
 
@@ -37,24 +37,27 @@ class Resolved:
     pages: dict[tuple[int, ...], ResolvedPage]
     load_s: float
     encode_s: float
+    codec: str = "raw"
 
     @property
     def bytes_read(self) -> int:
-        """Bytes of the pages that were there already."""
-        return sum(own.page.size_bytes for own in self.pages.values() if own.status == "hit")
+        """Bytes of the pages that were there already, as they are stored."""
+        codec = codec_for(self.codec)
+        return sum(codec.stored_bytes(own.page) for own in self.pages.values() if own.status == "hit")
 
 
 @dataclass(frozen=True)
 class Need:
-    """What a policy asks of pages: hidden states before the layers `depths`, and the context of encoding.
+    """What a request asks of pages: hidden states before the layers `depths`, and the context of encoding.
 
-    `outside` is text that the scaffold holds itself (the system prompt): it is encoded alone. `shared` names
-    affixes that may come from the shared namespace.
+    `outside` is text that the scaffold holds itself (the system prompt): it is encoded alone. Pages are
+    stored, and seen, as `codec` keeps them. `shared` names affixes that may come from the shared namespace.
     """
 
     depths: tuple[int, ...] = ()
     within: Scaffold = ALONE
     outside: str = ""
+    codec: str = "raw"
     shared: tuple[str, ...] = ()
 
     def scaffold(self, span: AffixSpan) -> Scaffold:
@@ -111,7 +114,7 @@ class PageSource:
         missing = {ids: want for ids, want in wanted.items() if ids not in pages}
         if missing:
             pages |= self._build(missing)
-        return Resolved(pages, load_s, time.perf_counter() - started - load_s)
+        return Resolved(pages, load_s, time.perf_counter() - started - load_s, need.codec)
 
     def registered(self, shared: Collection[str]) -> dict[str, str]:
         """Registered texts by name, public ones if named; none when the store fails, for answers go on."""
@@ -136,7 +139,13 @@ class PageSource:
         around = len(scaffold.before) + len(scaffold.after)
         if around + len(span.token_ids) > self.model.predictor.config.max_tokens:
             scaffold = ALONE  # positions beyond the window mean nothing to the model
-        key = self.model.key(span.token_ids, scaffold=scaffold, depths=need.depths, namespace=self.namespace)
+        key = self.model.key(
+            span.token_ids,
+            scaffold=scaffold,
+            depths=need.depths,
+            codec=need.codec,
+            namespace=self.namespace,
+        )
         passed_over = not keep and self.costs.encoding_is_faster(len(span.token_ids))
         store = None if passed_over else self.registry
         if store is not None and span.name in need.shared and self._is_shared(store, span):
@@ -210,11 +219,18 @@ class PageSource:
     def _store(self, want: _Wanted, page: Page, encode_s: float) -> ResolvedPage:
         if want.store is None:
             reason = "no store" if self.registry is None else "encoding is faster than reading here"
-            return ResolvedPage(page, "built", want.key, reason)
+            return _unstored(want.key, page, reason)
         try:
             digest = want.store.text_digest(want.text, want.key.namespace)
             stored = want.store.put(want.key, page, encode_s=encode_s, text_digest=digest)
             return ResolvedPage(stored, "built", want.key)
         except RegistryError as error:
             log.warning("affix store: %s", error)
-            return ResolvedPage(page, "built", want.key, f"not stored: {error}")
+            return _unstored(want.key, page, f"not stored: {error}")
+
+
+def _unstored(key: AffixKey, page: Page, reason: str) -> ResolvedPage:
+    """The page as a store would give it back: answers depend on the codec, not on the store."""
+    with suppress(RegistryError):  # the codec cannot hold it, with a store or without
+        page = codec_for(key.codec).round_trip(page)
+    return ResolvedPage(page, "built", key, reason)

@@ -12,6 +12,7 @@ from ragcache.decoding.denoise import DecodingOptions
 from ragcache.engine.trace import Trace
 from ragcache.errors import ConfigError
 from ragcache.prompt import Prompt
+from ragcache.registry import codec_for
 from ragcache.reuse.policy import ReusePolicy
 
 FinishReason = Literal["stop", "length"]
@@ -24,7 +25,9 @@ class Request:
 
     `stop` strings end the answer before their first occurrence; an empty one, or anything else than
     strings, raises `ConfigError`.
-    `policy` None means the engine's own. `shared` names affixes that may come from the shared namespace.
+    `policy` and `codec` None mean the engine's own; an unknown codec raises `ConfigError`. `shared` names
+    affixes that may come from the shared namespace. `timeout_s` counts from submission; a request that is not
+    done by then fails with `RequestTimeoutError` at its next step.
     `compare` adds one full forward after the answer, to measure what a recompute would have cost. `trace`
     asks for the steps and the anchors' scores, `keep_logits` for the first refresh's logits.
     """
@@ -33,10 +36,12 @@ class Request:
     options: DecodingOptions = field(default_factory=DecodingOptions)
     stop: tuple[str, ...] = ()
     policy: ReusePolicy | None = None
+    codec: str | None = None
     compare: bool = False
     trace: bool = False
     keep_logits: bool = False
     shared: tuple[str, ...] = ()
+    timeout_s: float | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.shared, str) or not all(isinstance(name, str) for name in self.shared):
@@ -45,6 +50,10 @@ class Request:
             raise ConfigError(f"stop is {self.stop!r}; give a tuple of strings")
         if "" in self.stop:
             raise ConfigError("a stop string is empty; every answer would end before it began")
+        if self.timeout_s is not None and not self.timeout_s > 0.0:
+            raise ConfigError(f"timeout {self.timeout_s} is no time to answer in; give seconds above 0")
+        if self.codec is not None:
+            codec_for(self.codec)
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from ragcache.evaluation.jsonl import Record
 
-Key = tuple[str, str, str, int]
+Key = tuple[str, str, str, str, int]
 
 
 @dataclass(frozen=True)
 class Answer:
     """The answer to example `index` of `dataset` under `policy`, its affixes placed as `placement` says.
 
+    Their pages were kept as `codec` does; full recompute uses none, and is always `raw`.
     `em` and `f1` compare `text` with `expected`. `agreement` is the share of tokens equal to those of full
     recompute, `kl` the mean divergence from its canvas logits at the first refresh, in nats; both are None
     when it was not run. `live_rows` is the share of rows computed at a refresh, `forwards` the NFE,
@@ -43,11 +44,12 @@ class Answer:
     total_s: float
     bytes_read: int
     group: str = ""
+    codec: str = "raw"
 
     @property
     def key(self) -> Key:
-        """What no two answers of an evaluation share: dataset, policy, placement, index."""
-        return self.dataset, self.policy, self.placement, self.index
+        """What no two answers of an evaluation share: dataset, policy, placement, codec, index."""
+        return self.dataset, self.policy, self.placement, self.codec, self.index
 
     def to_json(self) -> dict[str, Any]:
         """Every field by name, as JSON has it."""
@@ -55,7 +57,11 @@ class Answer:
 
     @classmethod
     def from_record(cls, record: Record) -> Answer:
-        """The inverse of `to_json`. Raises `InputError` for a field missing, unknown or out of range."""
+        """The inverse of `to_json`. Raises `InputError` for a field missing, unknown or out of range.
+
+        Only `codec` may be missing: older journals know `raw` alone.
+        """
+        record = replace(record, values={"codec": "raw", **record.values})
         record.check_names(field.name for field in fields(cls))
         return cls(
             dataset=record.text("dataset"),
@@ -78,6 +84,7 @@ class Answer:
             total_s=_seconds(record, "total_s"),
             bytes_read=record.whole("bytes_read", least=0),
             group=_string(record, "group"),
+            codec=record.text("codec"),
         )
 
 

@@ -56,9 +56,15 @@ def budget_of(policy: str) -> tuple[str, float] | None:
     return (match[1], budget) if match and 0.0 <= budget <= 1.0 else None
 
 
+def line_of(row: Row) -> tuple[str, float] | None:
+    """As `budget_of` the row's policy; a codec other than raw makes it a line of its own."""
+    found = budget_of(row.policy)
+    return found if found is None or row.codec == "raw" else (f"{found[0]} {row.codec}", found[1])
+
+
 def styles(rows: Sequence[Row]) -> dict[str, Style]:
     """A style for every line that `rows` hold, in order of first appearance."""
-    lines = dict.fromkeys(found[0] for row in rows if (found := budget_of(row.policy)))
+    lines = dict.fromkeys(found[0] for row in rows if (found := line_of(row)))
     return {
         line: Style(_COLOURS[i % len(_COLOURS)], _MARKERS[i % len(_MARKERS)]) for i, line in enumerate(lines)
     }
@@ -94,7 +100,7 @@ def _lines(rows: Sequence[Row]) -> dict[str, list[tuple[float, Row]]]:
     """Points (budget, row) of every line, by rising budget."""
     lines: dict[str, list[tuple[float, Row]]] = {}
     for row in rows:
-        if found := budget_of(row.policy):
+        if found := line_of(row):
             lines.setdefault(found[0], []).append((found[1], row))
     return {line: sorted(points, key=lambda point: point[0]) for line, points in lines.items()}
 

@@ -47,7 +47,7 @@ class Journal:
 
     @property
     def done(self) -> set[Key]:
-        """The (dataset, policy, placement, index) of all answers."""
+        """The keys of all answers (`Answer.key`)."""
         return set(self._answers)
 
     @property
@@ -100,7 +100,8 @@ class Journal:
         if answer.key in self._answers:
             raise InputError(
                 f"{where}: a second answer for dataset {answer.dataset!r}, policy {answer.policy!r}, "
-                f"placement {answer.placement!r}, index {answer.index}; remove one of the two"
+                f"placement {answer.placement!r}, codec {answer.codec!r}, index {answer.index}; "
+                "remove one of the two"
             )
         self._answers[answer.key] = answer
 

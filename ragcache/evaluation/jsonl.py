@@ -84,14 +84,20 @@ def read_records(path: Path) -> Iterator[Record]:
 def records(lines: Iterable[bytes], source: str) -> Iterator[Record]:
     """The objects of `lines`; blank ones are passed over. Raises `InputError` naming the line."""
     for number, line in enumerate(lines, start=1):
-        where = f"{source}, line {number}"
-        try:
-            text = line.decode("utf-8-sig")
-            value = json.loads(text) if text.strip() else None
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{where}: not a JSON object in UTF-8 ({error}); one a line") from error
-        if not text.strip():
-            continue
-        if not isinstance(value, dict):
-            raise InputError(f"{where}: must be a JSON object, not {type(value).__name__}")
-        yield Record(where, value)
+        record = read_line(line, f"{source}, line {number}")
+        if record is not None:
+            yield record
+
+
+def read_line(line: bytes, where: str) -> Record | None:
+    """The object of one line, None for a blank one. Raises `InputError`."""
+    try:
+        text = line.decode("utf-8-sig")
+        value = json.loads(text) if text.strip() else None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: not a JSON object in UTF-8 ({error}); one a line") from error
+    if not text.strip():
+        return None
+    if not isinstance(value, dict):
+        raise InputError(f"{where}: must be a JSON object, not {type(value).__name__}")
+    return Record(where, value)

@@ -23,29 +23,43 @@ CHUNK = 32  # examples whose logits are held at a time
 
 
 @dataclass(frozen=True)
+class Arm:
+    """What is compared: a policy, and the codec of the pages it reuses."""
+
+    policy: ReusePolicy
+    codec: str = "raw"
+
+
+@dataclass(frozen=True)
 class Trial:
-    """Examples of one data set, asked under every policy with their documents placed in one way."""
+    """Examples of one data set, asked in every arm with their documents placed in one way."""
 
     dataset: str
     examples: Sequence[Example]
     policies: Sequence[ReusePolicy]
     placement: str = "prefix"
     options: DecodingOptions = field(default_factory=DecodingOptions)
+    codecs: Sequence[str] = ("raw",)
 
-    def key(self, policy: str, index: int) -> Key:
+    def arms(self) -> list[Arm]:
+        """Every policy with every codec, or raw where it uses no page; `full`, if there, comes first."""
+        ordered = sorted(self.policies, key=lambda policy: policy.name != FULL)
+        return [Arm(p, codec) for p in ordered for codec in (self.codecs if p.reuses else ("raw",))]
+
+    def key(self, arm: Arm, index: int) -> Key:
         """What names one answer in a journal."""
-        return self.dataset, policy, self.placement, index
+        return self.dataset, arm.policy.name, self.placement, arm.codec, index
 
     def all_keys(self) -> list[Key]:
         """Of all its answers."""
-        return [self.key(p.name, index) for p in self.policies for index in range(len(self.examples))]
+        return [self.key(arm, index) for arm in self.arms() for index in range(len(self.examples))]
 
-    def request(self, index: int, policy: ReusePolicy) -> Request:
+    def request(self, index: int, arm: Arm) -> Request:
         """The request of example `index`."""
         example = self.examples[index]
         documents = [Affix(f"document {number}", text) for number, text in enumerate(example.docs, start=1)]
         prompt = placement_named(self.placement)(example.question, documents)
-        return Request(prompt, self.options, policy=policy, keep_logits=True)
+        return Request(prompt, self.options, policy=arm.policy, codec=arm.codec, keep_logits=True)
 
 
 def evaluate(
@@ -66,27 +80,25 @@ def evaluate(
         answers.append(answer)
         on_answer(answer)
 
-    first = sorted(trial.policies, key=lambda policy: policy.name != FULL)  # the others are compared with it
+    arms = trial.arms()
     for start in range(0, len(trial.examples), CHUNK):
         chunk = range(start, min(start + CHUNK, len(trial.examples)))
         full: dict[int, Completion] = {}
-        for policy in first:
-            missing = [i for i in chunk if trial.key(policy.name, i) not in done]
-            needed = missing
-            if policy.name == FULL:  # computed again, not counted again, where others still need it
-                needed = [i for i in chunk if any(trial.key(p.name, i) not in done for p in first)]
-            found = _complete(engine, trial, policy, needed)
-            full = found if policy.name == FULL else full
+        for arm in arms:
+            missing = [i for i in chunk if trial.key(arm, i) not in done]
+            needed, is_full = missing, arm.policy.name == FULL
+            if is_full:  # computed again, not counted again, where others still need it
+                needed = [i for i in chunk if any(trial.key(other, i) not in done for other in arms)]
+            found = _complete(engine, trial, arm, needed)
+            full = found if is_full else full
             for index in missing:
-                keep(_answer(trial, index, policy, found[index], full.get(index)))
+                keep(_answer(trial, index, arm, found[index], full.get(index)))
     return answers
 
 
-def _complete(
-    engine: Engine, trial: Trial, policy: ReusePolicy, indices: Sequence[int]
-) -> dict[int, Completion]:
-    """One policy at a time, all at once into the queue: batches, and so times, are alike for all policies."""
-    futures = {index: engine.submit(trial.request(index, policy)) for index in indices}
+def _complete(engine: Engine, trial: Trial, arm: Arm, indices: Sequence[int]) -> dict[int, Completion]:
+    """One arm at a time, all at once into the queue: batches, and so times, are alike for all of them."""
+    futures = {index: engine.submit(trial.request(index, arm)) for index in indices}
     completions = {}
     try:
         for index, future in futures.items():
@@ -100,14 +112,13 @@ def _complete(
     return completions
 
 
-def _answer(
-    trial: Trial, index: int, policy: ReusePolicy, completion: Completion, full: Completion | None
-) -> Answer:
+def _answer(trial: Trial, index: int, arm: Arm, completion: Completion, full: Completion | None) -> Answer:
     example, timings = trial.examples[index], completion.timings
     return Answer(
         dataset=trial.dataset,
-        policy=policy.name,
+        policy=arm.policy.name,
         placement=trial.placement,
+        codec=arm.codec,
         index=index,
         question=example.question,
         expected=example.answer,

@@ -11,12 +11,12 @@ from ragcache.errors import InputError
 from ragcache.evaluation.answers import Answer
 from ragcache.evaluation.bootstrap import interval, paired
 
-Cell = tuple[str, str, str]
+Cell = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True)
 class Row:
-    """The `n` answers to one data set under one policy and placement.
+    """The `n` answers to one data set under one policy, placement and codec.
 
     Means, with 95 % intervals where there are `_low` and `_high`; seconds are medians.
     `agreement` and `kl` are over the answers that have one, None without any. `consistent` is the share of
@@ -45,6 +45,7 @@ class Row:
     total_s: float
     bytes_read: float
     consistent: float | None
+    codec: str = "raw"
 
 
 @dataclass(frozen=True)
@@ -59,26 +60,31 @@ class Difference:
     em: float
     em_low: float
     em_high: float
+    codec: str = "raw"
 
 
 def summarise(answers: Iterable[Answer], *, resamples: int = 2000, seed: int = 0) -> list[Row]:
-    """One row for every dataset, policy and placement, in order of first appearance."""
+    """One row for every dataset, policy, placement and codec, in order of first appearance."""
     return [_row(cell, members, resamples, seed) for cell, members in _cells(answers).items()]
 
 
 def against(
     answers: Iterable[Answer], baseline: str = "full", *, resamples: int = 2000, seed: int = 0
 ) -> list[Difference]:
-    """One difference for every dataset, placement and policy other than `baseline`, example by example.
+    """One difference for every row whose policy is not `baseline`, example by example.
 
-    Raises `InputError` when the baseline did not answer an example that the policy answered.
+    The baseline's answers are those with the same codec, or else those with `raw`. Raises `InputError` when
+    the baseline did not answer an example that the policy answered.
     """
     cells = _cells(answers)
     found = []
-    for (dataset, policy, placement), ours in cells.items():
+    for (dataset, policy, placement, codec), ours in cells.items():
         if policy == baseline:
             continue
-        known = {answer.index: answer.em for answer in cells.get((dataset, baseline, placement), ())}
+        base = cells.get((dataset, baseline, placement, codec)) or cells.get(
+            (dataset, baseline, placement, "raw"), []
+        )
+        known = {answer.index: answer.em for answer in base}
         missing = [answer.index for answer in ours if answer.index not in known]
         if missing:
             raise InputError(
@@ -87,14 +93,17 @@ def against(
             )
         scores, others = [a.em for a in ours], [known[a.index] for a in ours]
         gap = paired(scores, others, groups=_groups(ours), resamples=resamples, seed=seed)
-        found.append(Difference(dataset, policy, placement, baseline, len(ours), gap.mean, gap.low, gap.high))
+        found.append(
+            Difference(dataset, policy, placement, baseline, len(ours), gap.mean, gap.low, gap.high, codec)
+        )
     return found
 
 
 def _cells(answers: Iterable[Answer]) -> dict[Cell, list[Answer]]:
     cells: dict[Cell, list[Answer]] = {}
     for answer in answers:
-        cells.setdefault((answer.dataset, answer.policy, answer.placement), []).append(answer)
+        cell = (answer.dataset, answer.policy, answer.placement, answer.codec)
+        cells.setdefault(cell, []).append(answer)
     return cells
 
 
@@ -115,8 +124,12 @@ def _row(cell: Cell, answers: Sequence[Answer], resamples: int, seed: int) -> Ro
         bounds([share for share, _ in agreed], groups=[group for _, group in agreed]) if agreed else None
     )
     diverged = [a.kl for a in answers if a.kl is not None]
+    dataset, policy, placement, codec = cell
     return Row(
-        *cell,
+        dataset,
+        policy,
+        placement,
+        codec=codec,
         n=len(answers),
         em=em.mean,
         em_low=em.low,

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from ragcache.registry.codec import CODECS, Codec, RawCodec
-from ragcache.registry.eviction import LRU, EvictionPolicy
+from ragcache.registry.codecs import CODECS, Codec, RawCodec, codec_for
+from ragcache.registry.eviction import GDSF, LFU, LRU, POLICIES, EvictionPolicy
 from ragcache.registry.key import DEFAULT_NAMESPACE, SHARED_NAMESPACE, AffixKey
+from ragcache.registry.leases import PinKind
 from ragcache.registry.names import normalise_text
-from ragcache.registry.records import AffixRecord, PageRow, RegistryStats, VerifyReport
+from ragcache.registry.records import (
+    AffixRecord,
+    GcReport,
+    PageRow,
+    RegistryStats,
+    StoreUsage,
+    Usage,
+    VerifyReport,
+)
 from ragcache.registry.registry import Registry
 from ragcache.registry.remote import Remote, RemoteStats
 from ragcache.registry.tier import MemoryTier, Tier
@@ -14,20 +23,28 @@ from ragcache.registry.tier import MemoryTier, Tier
 __all__ = [
     "CODECS",
     "DEFAULT_NAMESPACE",
+    "GDSF",
+    "LFU",
     "LRU",
+    "POLICIES",
     "SHARED_NAMESPACE",
     "AffixKey",
     "AffixRecord",
     "Codec",
     "EvictionPolicy",
+    "GcReport",
     "MemoryTier",
     "PageRow",
+    "PinKind",
     "RawCodec",
     "Registry",
     "RegistryStats",
     "Remote",
     "RemoteStats",
+    "StoreUsage",
     "Tier",
+    "Usage",
     "VerifyReport",
+    "codec_for",
     "normalise_text",
 ]

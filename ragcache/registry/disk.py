@@ -8,9 +8,9 @@ from importlib.metadata import PackageNotFoundError, version
 
 from torch import Tensor
 
-from ragcache.errors import AffixTooLargeError, InputError, RegistryError, StoreDamagedError
+from ragcache.errors import InputError, RegistryError, StoreDamagedError
 from ragcache.page import Page
-from ragcache.registry.codec import codec_for
+from ragcache.registry.codecs import codec_for, dtype_named
 from ragcache.registry.files import page_problem, row_of
 from ragcache.registry.key import AffixKey
 from ragcache.registry.page_io import Payload
@@ -42,6 +42,7 @@ class DiskTier:
 
     def put(self, key: AffixKey, page: Page, encode_s: float, text_digest: str) -> tuple[str, Page]:
         """Store `page` unless it is there; the result is what `get` finds. Raises as `Registry.put`."""
+        dtype_named(key.dtype)
         problem = page_problem(key, page)
         if problem:
             raise InputError(f"the page cannot be stored under this key: {problem}.")
@@ -73,11 +74,7 @@ class DiskTier:
         header = build_header(tensors, info)
         size_bytes = self._shelf.files.size_bytes(len(header) + sum(t.nbytes for t in tensors.values()))
         row = row_of(key.digest(self._secret), info, size_bytes)
-        if row.size_bytes > self._shelf.limit_bytes:
-            raise AffixTooLargeError(
-                f"the page of {row.tokens} tokens needs {row.size_bytes} bytes, the store's limit is "
-                f"{self._shelf.limit_bytes}; raise limit_bytes or shorten the affix."
-            )
+        self._shelf.limits.check(row)
         with self._shelf.store.exclusive():
             if self._load(row.digest, key) is None:
                 self._shelf.add(row, header, tensors)

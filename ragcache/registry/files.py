@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ragcache.errors import StoreDamagedError
 from ragcache.page import Page
-from ragcache.registry.codec import codec_for
+from ragcache.registry.codecs import codec_for, dtype_named
 from ragcache.registry.key import AffixKey, canonical_digest
 from ragcache.registry.page_io import PageIO, Payload
 from ragcache.registry.payload import PayloadInfo, Stamp, stamp_of
@@ -113,6 +113,7 @@ def row_of(digest: str, info: PayloadInfo, size_bytes: int) -> PageRow:
             digest=digest,
             model=key["model"],
             dtype=key["dtype"],
+            codec=key["codec"],
             tokens=key["tokens"],
             size_bytes=size_bytes,
             created_s=info.created_s,
@@ -120,6 +121,7 @@ def row_of(digest: str, info: PayloadInfo, size_bytes: int) -> PageRow:
             hits=0,
             encode_s=info.encode_s,
             text_digest=info.text_digest,
+            namespace=key["namespace"],
         )
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise StoreDamagedError(f"{digest}: the header's key is unreadable ({error}).") from error
@@ -131,9 +133,9 @@ def page_of(digest: str, key: AffixKey, payload: Payload) -> Page:
     if info.key != key.canonical():
         raise StoreDamagedError(f"{digest} holds the page of another key.")
     try:
-        page = codec_for(key.codec).decode(token_ids, tensors)
-    except KeyError as error:
-        raise StoreDamagedError(f"{digest} lacks the tensor {error}.") from error
+        page = codec_for(key.codec).decode(token_ids, tensors, dtype_named(key.dtype))
+    except StoreDamagedError as error:
+        raise StoreDamagedError(f"{digest}: {error}") from error
     problem = page_problem(key, page)
     if problem:
         raise StoreDamagedError(f"{digest}: {problem}.")

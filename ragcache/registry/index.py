@@ -1,239 +1,235 @@
-"""The index: one small JSON row per page in a SQLite table that processes share.
+"""The index: one small JSON row per page, and the order in which pages would be evicted.
 
-diskcache is used as a transactional table only. Its values and keys may be pickles and its `filename`
-column a path, so `PlainDisk` knows neither, whatever the database says. The index holds nothing that
-the payload headers do not, except the history of use, so a damaged one is thrown away.
+It holds nothing that the payload headers do not, except the history of use, leases and ghosts, so a
+damaged one is thrown away. Rows, order and totals change in one transaction.
+
+    page:{digest}                               the row
+    order:{scope}:{priority}{last use}:{digest} next victim first
+    entries:{scope}, bytes:{scope}              totals of the rows
+    floor:{scope}                               the highest priority evicted (the L of GDSF)
+    total:{what}                                sums over the store's life
+    lease:..., ghost:...                        see those modules
+
+A scope is the whole store, or one namespace: each is a queue of its own.
 """
 
 from __future__ import annotations
 
-import os
-import sqlite3
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+import json
+import math
+import struct
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import diskcache
+from ragcache.errors import ConfigError
+from ragcache.registry.eviction import GDSF, EvictionPolicy
+from ragcache.registry.ghosts import GHOSTS, Ghosts
+from ragcache.registry.leases import LEASES, Leases
+from ragcache.registry.records import LARGEST, PageRow, Usage
+from ragcache.registry.table import Table
+from ragcache.registry.uses import Use
 
-from ragcache.errors import StoreDamagedError, StoreFullError, StoreReadOnlyError, StoreUnavailableError
-from ragcache.registry.records import LARGEST, PageRow
-
-_PREFIX = "page:"
-_BYTES = "bytes"
-_ENTRIES = "entries"
+WHOLE = ""
+"""The scope of all pages."""
+_PAGE = "page:"
+_TOTAL = "total:"
+_POLICY = "policy"
 _CLOCK = "clock"
-_BUSY_TIMEOUT_S = 60
-_MODE_RAW = 1
-_SETTINGS = {
-    "eviction_policy": "none",
-    "cull_limit": 0,
-    "size_limit": 2**60,
-    "statistics": 0,
-    "tag_index": 0,
-    "sqlite_journal_mode": "wal",
-    "sqlite_synchronous": 1,
-}
-_COUNTERS = ("count", "size", "hits", "misses")
-_COLUMNS = "key, raw, store_time, expire_time, access_time, access_count, tag, size, mode, filename, value"
-_TABLES = {"Settings", "Cache"}
-_TRIGGERS = {f"Settings_{what}" for what in ("count_insert", "count_delete")} | {
-    f"Settings_size_{event}" for event in ("insert", "update", "delete")
-}
 
 
-class PlainDisk(diskcache.Disk):  # type: ignore[misc]
-    """Stores and fetches str, bytes, int and float in the row itself: no pickle, no file.
-
-    Reading anything else raises OSError, which diskcache takes for a missing row.
-    """
-
-    def put(self, key: object) -> tuple[str, bool]:
-        """A str key as it is; TypeError for others."""
-        if type(key) is not str:
-            raise TypeError(f"index keys are str, not {type(key).__name__}")
-        return key, True
-
-    def get(self, key: object, raw: object) -> str | None:
-        """The key of a row, or None for one that `put` did not make."""
-        return key if raw == 1 and isinstance(key, str) else None
-
-    def store(self, value: object, read: bool, key: object = None) -> tuple[int, int, None, Any]:
-        """Columns size, mode, filename and value; TypeError for other types and for file handles."""
-        if read or type(value) not in (str, bytes, int, float):
-            raise TypeError(f"index values are str, bytes, int or float, not {type(value).__name__}")
-        return 0, _MODE_RAW, None, value
-
-    def fetch(self, mode: object, filename: object, value: Any, read: bool) -> Any:
-        """The value of a raw row; OSError for a pickle, a file name or a file handle."""
-        if mode != _MODE_RAW or filename is not None or read:
-            raise OSError("refused: the row was not written by this index")
-        return value
-
-    def remove(self, file_path: object) -> None:
-        """Nothing: rows have no files, and a planted name is not to be followed."""
+def scope_of(namespace: str) -> str:
+    """The scope of a namespace; never that of the whole store, whatever the name."""
+    return json.dumps(namespace)
 
 
 class Index:
-    """Rows by page digest, their exact total size, and a counter that orders uses.
+    """Rows by page digest, ranked by `policy` (GDSF).
 
-    Opening must happen under the store's lock. Methods raise `StoreDamagedError`, `StoreFullError`,
-    `StoreReadOnlyError` or `StoreUnavailableError`.
+    Opening must happen under the store's lock. Methods raise as those of `Table` do.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / "cache.db"
-        if not _is_sound(self._path):
-            for suffix in ("", "-wal", "-shm"):
-                self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
-        if not self._path.exists():
-            # Created here, so that SQLite, and its -wal and -shm files after it, keep these permissions.
-            os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-        with self._translated():
-            self._cache = diskcache.Cache(str(folder), timeout=_BUSY_TIMEOUT_S, disk=PlainDisk, **_SETTINGS)
+    def __init__(self, folder: Path, policy: EvictionPolicy | None = None) -> None:
+        self.table = Table(folder)
+        self.leases = Leases(self.table)
+        self.ghosts = Ghosts(self.table)
+        self._policy = policy or GDSF()
 
     def row(self, digest: str) -> PageRow | None:
         """The row of a page, or None; one that cannot be read counts as absent."""
-        with self._translated():
-            row = PageRow.from_json(self._cache.get(_PREFIX + digest))
+        row = PageRow.from_json(self.table.get(_PAGE + digest))
         return row if row is not None and row.digest == digest else None
 
     def rows(self) -> list[PageRow]:
         """All rows, in no particular order."""
-        with self._translated():
-            keys = [key for key in self._cache.iterkeys() if key is not None and key.startswith(_PREFIX)]
-        found = (self.row(key.removeprefix(_PREFIX)) for key in keys)
-        return [row for row in found if row is not None]
+        found = ((key, PageRow.from_json(value)) for key, value in self.table.items(_PAGE))
+        return [row for key, row in found if row is not None and key == _PAGE + row.digest]
 
-    def total_bytes(self) -> int:
-        """Sum of `size_bytes` over all rows, without reading them."""
-        return self._counter(_BYTES)
+    def in_order(self, scope: str = WHOLE) -> Iterator[PageRow]:
+        """Rows of `scope`, next victim first, read as they are asked for."""
+        for key, _ in self.table.items(f"order:{scope}:"):
+            row = self.row(key.rpartition(":")[2])
+            if row is not None:
+                yield row
 
-    def entries(self) -> int:
-        """Number of rows, without reading them."""
-        return self._counter(_ENTRIES)
+    def usage(self, scope: str = WHOLE) -> Usage:
+        """Totals of `scope`, without reading its rows."""
+        return Usage(self._whole(f"entries:{scope}"), self._whole(f"bytes:{scope}"))
+
+    def usages(self) -> dict[str, Usage]:
+        """Totals by namespace, of those that have pages."""
+        usages = {}
+        for key, count in self.table.items('entries:"'):
+            scope = key.removeprefix("entries:")
+            with suppress(ValueError, RecursionError):  # a key that is not ours; `agrees` notices
+                if count and isinstance(namespace := json.loads(scope), str):
+                    usages[namespace] = self.usage(scope)
+        return usages
+
+    def total(self, what: str) -> float:
+        """A sum over the store's life."""
+        value = self.table.get(_TOTAL + what)
+        return value if isinstance(value, int | float) and math.isfinite(value) else 0
+
+    def add_total(self, what: str, amount: float) -> None:
+        """Add to `total`."""
+        self.table.add(_TOTAL + what, amount)
 
     def add(self, row: PageRow) -> None:
         """Insert or replace a row; it becomes the most recently used."""
         with self.transaction():
-            old = self.row(row.digest)
-            self._write(replace(row, use_order=self._next_use()))
-            self._count(row.size_bytes - (old.size_bytes if old else 0), 0 if old else 1)
+            self.delete(row.digest)
+            self._insert(self._ranked(replace(row, use_order=self._next_use())))
+            self._count(row, 1)
+
+    def add_built(self, row: PageRow) -> None:
+        """`add` a page that was built now; if it was evicted lately, note how soon it was wanted again."""
+        with self.transaction():
+            self.add(row)
+            gap_s = self.ghosts.take(row.digest)
+            if gap_s is not None:
+                self.add_total("gaps", 1)
+                self.add_total("gap_s", gap_s)
 
     def delete(self, digest: str) -> None:
         """Remove a row, if it is there."""
         with self.transaction():
             old = self.row(digest)
-            self._cache.delete(_PREFIX + digest)
             if old is not None:
-                self._count(-old.size_bytes, -1)
+                self._unlist(old)
+                self._count(old, -1)
+            self.table.delete(_PAGE + digest)
 
-    def use(self, hits: Mapping[str, int]) -> None:
-        """Add hits to rows, the last one being the most recently used; absent rows stay absent."""
+    def evict(self, row: PageRow, scope: str) -> None:
+        """Remove a row as the lowest of `scope`, which raises the floor there, and remember it as a ghost."""
         with self.transaction():
-            for digest, count in hits.items():
-                row = self.row(digest)
-                if row is not None:
-                    used = replace(
-                        row, hits=row.hits + count, last_used_s=time.time(), use_order=self._next_use()
-                    )
-                    self._write(used)
+            self.delete(row.digest)
+            lost = row.priority if scope == WHOLE else row.namespace_priority
+            self.table.set(f"floor:{scope}", max(self._floor(scope), lost))
+            self.ghosts.add(row.digest)
+            self.add_total("evicted", 1)
 
-    def replace(self, rows: list[PageRow]) -> None:
-        """Make `rows` all there is, keeping their order of use, and count their bytes anew."""
+    def use(self, uses: Mapping[str, Use]) -> float:
+        """Add hits to rows, the last one being the most recently used; the seconds the hits saved.
+
+        Absent rows stay absent.
+        """
+        hits, saved_s = 0, 0.0
         with self.transaction():
-            self._cache.clear()
-            for row in rows:
-                self._write(row)
-            self._count(sum(row.size_bytes for row in rows), len(rows))
-            self._cache.set(_CLOCK, max((row.use_order for row in rows), default=0))
+            for digest, use in uses.items():
+                old = self.row(digest)
+                if old is not None:
+                    row = self._ranked(old.used(use.hits, use.load_s, self._next_use()))
+                    self._unlist(old)
+                    self._insert(row)
+                    hits += use.hits
+                    saved_s += use.hits * row.saves_s
+            self.add_total("hits", hits)
+            self.add_total("saved_s", saved_s)
+        return saved_s
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def agrees(self, rows: Iterable[PageRow]) -> bool:
+        """Whether order and totals are those of `rows`, ranked by this index's policy."""
+        listed = {key for key, _ in self.table.items("order:")}
+        usages = _usages(rows)
+        return (
+            self.table.get(_POLICY) == self._policy.name
+            and listed == {key for row in rows for key in _order_keys(row)}
+            and usages.pop(WHOLE, Usage()) == self.usage()
+            and usages == {scope_of(namespace): usage for namespace, usage in self.usages().items()}
+        )
+
+    def rebuild(self, rows: Iterable[PageRow]) -> None:
+        """Make `rows` all there is, in their order of use, ranked anew; leases, ghosts and sums stay."""
+        with self.transaction():
+            self.table.keep_only([LEASES, GHOSTS, _TOTAL])
+            self.table.set(_POLICY, self._policy.name)
+            for row in sorted(rows, key=lambda row: row.use_order):
+                self._insert(self._ranked(replace(row, use_order=self._next_use())))
+                self._count(row, 1)
+
+    def transaction(self) -> AbstractContextManager[None]:
         """All changes inside happen together or not at all; may be nested."""
-        # Never diskcache's retry: it would wait for ever on a database that cannot be written to.
-        with self._translated(), self._cache.transact():
-            yield
+        return self.table.transaction()
 
     def close(self) -> None:
         """Close this thread's connection; those of other threads end with them."""
-        self._cache.close()
+        self.table.close()
 
-    def _write(self, row: PageRow) -> None:
-        self._cache.set(_PREFIX + row.digest, row.to_json())
+    def _insert(self, row: PageRow) -> None:
+        self.table.set(_PAGE + row.digest, row.to_json())
+        for key in _order_keys(row):
+            self.table.set(key, 1)
 
-    def _counter(self, name: str) -> int:
-        with self._translated():
-            value = self._cache.get(name)
+    def _unlist(self, row: PageRow) -> None:
+        for key in _order_keys(row):
+            self.table.delete(key)
+
+    def _count(self, row: PageRow, sign: int) -> None:
+        for scope in (WHOLE, scope_of(row.namespace)):
+            self.table.set(f"entries:{scope}", max(0, self._whole(f"entries:{scope}") + sign))
+            self.table.set(f"bytes:{scope}", max(0, self._whole(f"bytes:{scope}") + sign * row.size_bytes))
+
+    def _ranked(self, row: PageRow) -> PageRow:
+        own = self._policy.priority(row, self._floor(WHOLE))
+        in_namespace = self._policy.priority(row, self._floor(scope_of(row.namespace)))
+        if not all(math.isfinite(value) and value >= 0 for value in (own, in_namespace)):
+            raise ConfigError(
+                f"eviction policy {self._policy.name!r} gave the priority {own}; it must be 0 or more."
+            )
+        return replace(row, priority=own + 0.0, namespace_priority=in_namespace + 0.0)  # -0.0 sorts last
+
+    def _floor(self, scope: str) -> float:
+        value = self.table.get(f"floor:{scope}")
+        return value if isinstance(value, float) and 0 <= value < math.inf else 0.0
+
+    def _whole(self, name: str) -> int:
+        value = self.table.get(name)
         return value if type(value) is int and 0 <= value < LARGEST else 0
 
-    def _count(self, size_bytes: int, entries: int) -> None:
-        self._cache.set(_BYTES, self._counter(_BYTES) + size_bytes)
-        self._cache.set(_ENTRIES, self._counter(_ENTRIES) + entries)
-
     def _next_use(self) -> int:
-        order = self._counter(_CLOCK) + 1
-        self._cache.set(_CLOCK, order)
+        order = self._whole(_CLOCK) + 1
+        self.table.set(_CLOCK, order)
         return order
 
-    @contextmanager
-    def _translated(self) -> Iterator[None]:
-        try:
-            yield
-        except diskcache.Timeout as error:
-            if os.access(self._path, os.W_OK):
-                raise StoreUnavailableError(
-                    f"{self._path} is locked by another process; try again."
-                ) from error
-            raise _read_only(self._path) from error
-        except sqlite3.Error as error:
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            if code == sqlite3.SQLITE_FULL:
-                raise StoreFullError(f"no room left on the disk of {self._path}; free some.") from error
-            if code == sqlite3.SQLITE_READONLY:
-                raise _read_only(self._path) from error
-            raise StoreDamagedError(
-                f"{self._path} is unreadable ({error}); close the registry and open it again to rebuild it."
-            ) from error
+
+def _order_keys(row: PageRow) -> tuple[str, str]:
+    """Keys that sort as (priority, last use) do, in the whole store and in the row's namespace."""
+    ranks = ((WHOLE, row.priority), (scope_of(row.namespace), row.namespace_priority))
+    whole, own = (
+        f"order:{scope}:{struct.pack('>dQ', priority, row.use_order).hex()}:{row.digest}"
+        for scope, priority in ranks
+    )
+    return whole, own
 
 
-def _read_only(path: Path) -> StoreReadOnlyError:
-    return StoreReadOnlyError(f"{path} cannot be written to; check its permissions.")
-
-
-def _is_sound(path: Path) -> bool:
-    """Whether diskcache may be let near the database; takes out settings that are not ours."""
-    if not os.path.lexists(path):
-        return False
-    if path.is_symlink() or not path.is_file():
-        return False
-    try:
-        with closing(sqlite3.connect(path, timeout=_BUSY_TIMEOUT_S, isolation_level=None)) as connection:
-            if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
-                return False
-            schema = connection.execute("SELECT type, name, tbl_name FROM sqlite_master").fetchall()
-            if not all(_is_known(*entry) for entry in schema):
-                return False
-            tables = {name for kind, name, _ in schema if kind == "table"}
-            if "Settings" in tables:
-                _drop_foreign_settings(connection)
-            for _ in connection.execute(f"SELECT {_COLUMNS} FROM Cache") if "Cache" in tables else ():
-                pass  # a text that is not UTF-8 raises here, and not in every later scan
-    except sqlite3.Error as error:
-        return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
-    return True
-
-
-def _drop_foreign_settings(connection: sqlite3.Connection) -> None:
-    """diskcache would set every stored setting as an attribute of itself or of its Disk."""
-    ours = {**diskcache.DEFAULT_SETTINGS, **_SETTINGS}
-    stored = connection.execute("SELECT key, value FROM Settings").fetchall()
-    if any(key not in _COUNTERS and value != ours.get(key) for key, value in stored):
-        connection.execute("DELETE FROM Settings WHERE key NOT IN (?, ?, ?, ?)", _COUNTERS)
-
-
-def _is_known(kind: str, name: str, table: str) -> bool:
-    known = {"table": _TABLES, "trigger": _TRIGGERS}.get(kind)
-    return name in known if known is not None else kind == "index" and table in _TABLES
+def _usages(rows: Iterable[PageRow]) -> dict[str, Usage]:
+    entries: Counter[str] = Counter()
+    size_bytes: Counter[str] = Counter()
+    for row in rows:
+        for scope in (WHOLE, scope_of(row.namespace)):
+            entries[scope] += 1
+            size_bytes[scope] += row.size_bytes
+    return {scope: Usage(entries[scope], size_bytes[scope]) for scope in entries}

@@ -53,8 +53,8 @@ class NameTable:
         self._store = store
         self._listed: dict[Path, tuple[Stamp, AffixRecord | None]] = {}
 
-    def register(self, name: str, text: str, namespace: str) -> AffixRecord:
-        """Point `name` at `text`; the same text again changes nothing.
+    def register(self, name: str, text: str, namespace: str, source: str | None = None) -> AffixRecord:
+        """Point `name` at `text`; the same text again changes nothing. `source` None leaves it as it was.
 
         Raises `InputError`, `StoreReadOnlyError`, `StoreFullError` or `StoreUnavailableError`.
         """
@@ -64,7 +64,8 @@ class NameTable:
         with self._store.exclusive():
             now_s = time.time()
             old = self._read(path)
-            if old is not None and old.text == text:
+            kept = source if source is not None else old.source if old else ""
+            if old is not None and (old.text, old.source) == (text, kept):
                 return old
             record = AffixRecord(
                 name=name,
@@ -73,6 +74,7 @@ class NameTable:
                 namespace=namespace,
                 created_s=old.created_s if old else now_s,
                 updated_s=now_s,
+                source=kept,
             )
             self._store.write_atomic(path, self._store.seal(path.stem, json.dumps(asdict(record)).encode()))
         return record
@@ -91,6 +93,11 @@ class NameTable:
         records = (self._read_once(path) for path in self._store.names.glob("*.json"))
         mine = (record for record in records if record is not None and record.namespace == namespace)
         return tuple(sorted(mine, key=lambda record: record.name))
+
+    def text_digests(self) -> set[str]:
+        """The `AffixRecord.text_digest` of every name of every namespace."""
+        records = (self._read_once(path) for path in self._store.names.glob("*.json"))
+        return {record.text_digest for record in records if record is not None}
 
     def _read_once(self, path: Path) -> AffixRecord | None:
         """`_read`, but a file that did not change since the last listing is not read again."""

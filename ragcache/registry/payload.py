@@ -8,6 +8,7 @@ notices truncation but not a flipped bit, hence the digest of every tensor in th
 from __future__ import annotations
 
 import json
+import math
 import os
 import stat
 import struct
@@ -36,6 +37,7 @@ _DTYPES = {
     torch.int64: "I64",
     torch.int8: "I8",
     torch.uint8: "U8",
+    torch.float8_e4m3fn: "F8_E4M3",
 }
 
 
@@ -184,10 +186,13 @@ def _checked(
 def _info(metadata: Mapping[str, str]) -> PayloadInfo:
     if metadata["format"] != str(FORMAT_VERSION):
         raise StoreDamagedError(f"payload format {metadata['format']!r}, expected {FORMAT_VERSION}.")
+    created_s, encode_s = float(metadata["created_s"]), float(metadata["encode_s"])
+    if not math.isfinite(created_s) or not 0 <= encode_s < math.inf:
+        raise StoreDamagedError(f"impossible times: created at {created_s}, encoded in {encode_s} s.")
     return PayloadInfo(
         key=metadata["key"],
-        created_s=float(metadata["created_s"]),
-        encode_s=float(metadata["encode_s"]),
+        created_s=created_s,
+        encode_s=encode_s,
         text_digest=metadata["text_digest"],
         library=metadata["library"],
     )

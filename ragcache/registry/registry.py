@@ -2,39 +2,39 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Collection, Iterator, Sequence
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from ragcache.errors import ConfigError, StoreUnavailableError, UnknownAffixError
+from ragcache.errors import InputError
 from ragcache.page import Page
-from ragcache.registry.codec import codec_for
+from ragcache.registry.codecs import codec_for
 from ragcache.registry.disk import DiskTier
 from ragcache.registry.encryption import Cipher, key_from_environment
-from ragcache.registry.eviction import LRU, EvictionPolicy
-from ragcache.registry.key import SHARED_NAMESPACE, AffixKey
-from ragcache.registry.names import NameTable, check_name, normalise_text
-from ragcache.registry.records import AffixRecord, Counters, PageRow, RegistryStats, VerifyReport
+from ragcache.registry.eviction import EvictionPolicy
+from ragcache.registry.key import AffixKey
+from ragcache.registry.open_store import OpenStore
+from ragcache.registry.records import RegistryStats, StoreUsage
 from ragcache.registry.remote import Remote, RemoteStats
+from ragcache.registry.room import Limits, check_bytes
 from ragcache.registry.sharing import SharedPages
-from ragcache.registry.shelf import Shelf
-from ragcache.registry.store import Store
 from ragcache.registry.tier import MemoryTier
-from ragcache.registry.upkeep import reconcile, verify
+from ragcache.registry.usage import usage_of
 
-_log = logging.getLogger(__name__)
 GIB = 2**30
 MIB = 2**20
 
 
-class Registry:
+class Registry(OpenStore):
     """Pages on disk, found by `AffixKey`, and texts, found by name. Threads and processes may share it.
 
-    `limit_bytes` bounds the page files exactly, `memory_bytes` the pages kept open in this process
-    (0 keeps none). Close it, or use it as a context manager.
+    `limit_bytes` bounds the page files exactly, `quotas` those of single namespaces (0 stores none of
+    theirs), `memory_bytes` the pages kept open in this process (0 keeps none). `eviction` (GDSF) says
+    which pages go first. Close it, or use it as a context manager.
 
     `remote` is the address of a shared object store (fsspec), asked after the disk. `encryption_key` holds
     32 bytes (default: what `RAGCACHE_STORE_KEY` or `RAGCACHE_STORE_KEY_FILE` say); with one the store, and
@@ -52,35 +52,20 @@ class Registry:
         limit_bytes: int = 8 * GIB,
         memory_bytes: int = 512 * MIB,
         eviction: EvictionPolicy | None = None,
+        quotas: Mapping[str, int] | None = None,
         remote: str | Remote | None = None,
         encryption_key: bytes | None = None,
     ) -> None:
-        _check_bytes("limit_bytes", limit_bytes, least=1)
-        _check_bytes("memory_bytes", memory_bytes, least=0)
-        self._counters = Counters()
+        limits = Limits(limit_bytes, dict(quotas or {}))
+        check_bytes("memory_bytes", memory_bytes, least=0)
         self._memory = MemoryTier(memory_bytes)
         key = key_from_environment() if encryption_key is None else encryption_key
-        self._store = Store(Path(path), None if key is None else Cipher(key))
-        if self._store.network:
-            _log.warning(
-                "%s lies on a network file system (%s), where pages load slowly and locks may fail; use a "
-                "local folder (--store) and share pages through an object store (--remote).",
-                self._store.path,
-                self._store.network,
-            )
-        self._names = NameTable(self._store)
-        self._shelf = Shelf(self._store, limit_bytes, eviction or LRU(), self._counters, self._memory.discard)
+        cipher = None if key is None else Cipher(key)
+        super().__init__(Path(path), limits, eviction, cipher, self._memory.discard)
         self._disk = DiskTier(self._shelf)
         self._shared: SharedPages | None = None
         if remote:
-            self._shared = SharedPages(_remote(remote), self._disk, self._store.cipher, limit_bytes)
-        self._closed = False
-        reconcile(self._shelf)
-
-    @property
-    def encrypted(self) -> bool:
-        """Whether pages and names are encrypted on the disk."""
-        return self._store.cipher is not None
+            self._shared = SharedPages(_remote(remote), self._disk, cipher, limit_bytes)
 
     def get(self, key: AffixKey, *, count: bool = True, text: str = "") -> Page | None:
         """The page of `key`, or None. A page that fails its checks is quarantined and missed, never raised.
@@ -90,13 +75,13 @@ class Registry:
         `ConfigError` for an unknown codec.
         """
         self._check_open()
-        found = self._find(key, text, far=count)
+        found, load_s = self._find(key, text, far=count)
         if count:
             self._counters.add("misses" if found is None else "hits")
         if found is None:
             return None
         if count:
-            self._shelf.touch(found[0])
+            self._shelf.touch(found[0], load_s)
         return found[1]
 
     def warm(self, keys: Sequence[AffixKey], texts: Sequence[str] = ()) -> int:
@@ -107,19 +92,22 @@ class Registry:
         """
         self._check_open()
         pairs = zip(keys, texts or [""] * len(keys), strict=True)
-        return sum(self._find(key, text, far=True) is not None for key, text in pairs)
+        return sum(self._find(key, text, far=True)[0] is not None for key, text in pairs)
 
-    def _find(self, key: AffixKey, text: str, *, far: bool) -> tuple[str, Page] | None:
+    def _find(self, key: AffixKey, text: str, *, far: bool) -> tuple[tuple[str, Page] | None, float | None]:
+        """Digest and page of `key`, and what loading took if it came from the disk."""
         codec_for(key.codec)
         found = self._memory.get(key)
         if found is not None:
-            return found
+            return found, None
+        started = time.perf_counter()
         found = self._disk.get(key)
+        load_s = time.perf_counter() - started if found is not None else None
         if found is None and far and self._shared is not None:
             found = self._shared.get(key, lambda: self.text_digest(text, key.namespace) if text else "")
         if found is not None:
             self._memory.put(key, *found)
-        return found
+        return found, load_s
 
     def put(self, key: AffixKey, page: Page, *, encode_s: float = 0.0, text_digest: str = "") -> Page:
         """Store `page`, evicting others if need be, and return it as a later `get` will.
@@ -127,10 +115,12 @@ class Registry:
         A page already stored stays as it is. `encode_s` is what encoding took, `text_digest` the
         `AffixRecord.text_digest` of a registered text. On any error nothing is left behind.
 
-        Raises `InputError` when page and key disagree, `AffixTooLargeError`, `StoreFullError`,
-        `StoreReadOnlyError`, `StoreUnavailableError` or `StoreDamagedError`.
+        Raises `InputError` when page and key disagree, `AffixTooLargeError`, `StorePinnedError`,
+        `StoreFullError`, `StoreReadOnlyError`, `StoreUnavailableError` or `StoreDamagedError`.
         """
         self._check_open()
+        if not 0 <= encode_s < math.inf:
+            raise InputError(f"encode_s is {encode_s}; give the seconds that encoding took, 0 or more.")
         digest, stored = self._disk.put(key, page, encode_s, text_digest)
         self._memory.put(key, digest, stored)
         if self._shared is not None:
@@ -153,85 +143,32 @@ class Registry:
         with self._store.building(key.digest(self._store.secret)):
             yield
 
-    def register(self, name: str, text: str, *, namespace: str = "default") -> AffixRecord:
-        """Point `name` at `text`, normalised; the pages of an earlier text stay until evicted.
-
-        Raises `InputError` for an unusable name or an empty text, and what writing raises in `put`.
-        """
-        self._check_open()
-        return self._names.register(name, text, namespace)
-
-    def lookup(self, name: str, namespace: str = "default") -> AffixRecord:
-        """The record of `name`. Raises `UnknownAffixError` naming close ones."""
-        self._check_open()
-        return self._names.lookup(name, namespace)
-
-    def lookup_shared(self, name: str, namespace: str, shared: Collection[str]) -> AffixRecord:
-        """The record of `name` in `namespace`, else, if `shared` lists it, the public one."""
-        try:
-            return self.lookup(name, namespace)
-        except UnknownAffixError:
-            if name not in shared:
-                raise
-            return self.lookup(name, SHARED_NAMESPACE)
-
-    def names(self, namespace: str = "default") -> tuple[AffixRecord, ...]:
-        """All records of a namespace, sorted by name."""
-        self._check_open()
-        return self._names.names(namespace)
-
-    def remove(self, name: str, namespace: str = "default") -> AffixRecord:
-        """Forget `name`, and drop the pages of its text unless another name has that text.
-
-        Raises `UnknownAffixError`, and what writing raises in `put`.
-        """
-        self._check_open()
-        index = self._shelf.writable_index()
-        with self._store.exclusive():
-            record = self._names.remove(name, namespace)
-            if all(other.text_digest != record.text_digest for other in self._names.names(namespace)):
-                for row in index.rows():
-                    if row.text_digest == record.text_digest:
-                        self._disk.discard(row.digest)
-        return record
-
-    def text_digest(self, text: str, namespace: str = "default") -> str:
-        """The `AffixRecord.text_digest` that registering `text` would give. Raises `InputError`."""
-        return self._names.text_digest(normalise_text(text), check_name(namespace, "namespace"))
-
-    def pages(self, text_digest: str | None = None) -> tuple[PageRow, ...]:
-        """One row per page on disk, most recently used first; of one text, or of all."""
-        self._check_open()
-        with self._store.translated():
-            rows = self._shelf.rows()
-        mine = (row for row in rows if text_digest is None or row.text_digest == text_digest)
-        return tuple(sorted(mine, key=lambda row: row.use_order, reverse=True))
-
-    def verify(self) -> VerifyReport:
-        """Read every byte of every page; damaged ones are quarantined, lost rows restored or dropped."""
-        self._check_open()
-        with self._store.translated():
-            return verify(self._shelf)
-
     def stats(self) -> RegistryStats:
         """Size of the store, and this registry's counters since it was opened."""
         self._check_open()
         with self._store.translated():
-            entries, size_bytes = self._shelf.usage()
+            usage = self._shelf.usage()
         return RegistryStats(
-            entries=entries,
-            size_bytes=size_bytes,
-            limit_bytes=self._shelf.limit_bytes,
+            entries=usage.entries,
+            size_bytes=usage.size_bytes,
+            limit_bytes=self._shelf.limits.limit_bytes,
             hits=self._counters["hits"],
             misses=self._counters["misses"],
             stored=self._counters["stored"],
             evicted=self._counters["evicted"],
             quarantined=self._counters["quarantined"],
+            saved_s=self._counters.saved_s,
         )
 
     def remote_stats(self) -> RemoteStats | None:
         """What was done with the remote since the registry was opened; None without one."""
         return self._shared.stats() if self._shared is not None else None
+
+    def usage(self) -> StoreUsage:
+        """What is in the store by tier and namespace, and what it saved over its life, by all processes."""
+        self._check_open()
+        with self._store.translated():
+            return usage_of(self._shelf, self._memory.size_bytes)
 
     def close(self) -> None:
         """Write the last uses and let go of files; pages handed out stay usable. May be called again."""
@@ -253,15 +190,6 @@ class Registry:
     ) -> None:
         self.close()
 
-    def _check_open(self) -> None:
-        if self._closed:
-            raise StoreUnavailableError(f"the registry of {self._store.path} was closed; open it again.")
-
 
 def _remote(given: str | Remote) -> Remote:
     return given if isinstance(given, Remote) else Remote(given)
-
-
-def _check_bytes(name: str, value: int, least: int) -> None:
-    if type(value) is not int or value < least:
-        raise ConfigError(f"{name} is {value!r}; give a whole number of bytes, at least {least}.")

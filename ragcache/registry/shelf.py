@@ -14,7 +14,8 @@ from ragcache.registry.files import PageFiles
 from ragcache.registry.index import Index
 from ragcache.registry.page_io import MappedPages, PageIO, SealedPages, WholePages
 from ragcache.registry.payload import Stamp, stamp_of
-from ragcache.registry.records import Counters, PageRow
+from ragcache.registry.records import Counters, PageRow, Usage
+from ragcache.registry.room import Limits
 from ragcache.registry.store import Store
 from ragcache.registry.uses import PendingUses
 
@@ -31,23 +32,22 @@ class Shelf:
     def __init__(
         self,
         store: Store,
-        limit_bytes: int,
-        eviction: EvictionPolicy,
+        limits: Limits,
+        eviction: EvictionPolicy | None,
         counters: Counters,
         on_drop: Callable[[str], None],
     ) -> None:
         self.store = store
-        self.limit_bytes = limit_bytes
+        self.limits = limits
         self.files = PageFiles(store, io_for(store))
         self.index: Index | None = None
-        self._eviction = eviction
         self._counters = counters
         self._on_drop = on_drop
         self._uses = PendingUses()
         if not store.read_only:
             try:
                 with store.exclusive():
-                    self.index = Index(store.index)
+                    self.index = Index(store.index, eviction)
             except StoreFullError as error:  # what is stored can still be read
                 _log.warning("%s Until then the store is read only.", error)
                 store.read_only = True
@@ -60,9 +60,9 @@ class Shelf:
             )
         return self.index
 
-    def touch(self, digest: str) -> None:
-        """Note a hit; rows are brought up to date now and then."""
-        if self._uses.add(digest):
+    def touch(self, digest: str, load_s: float | None) -> None:
+        """Note a hit and what loading took, None from memory; rows are brought up to date now and then."""
+        if self._uses.add(digest, load_s):
             self.flush()
 
     def flush(self) -> None:
@@ -70,7 +70,7 @@ class Shelf:
         uses = self._uses.take()
         if uses and self.index is not None:
             with suppress(RegistryError):
-                self.index.use(uses)
+                self._counters.save(self.index.use(uses))
 
     def rows(self) -> list[PageRow]:
         """One row per page; from the headers when the store is read only."""
@@ -83,21 +83,22 @@ class Shelf:
                 rows.append(self.files.row(digest))
         return rows
 
-    def usage(self) -> tuple[int, int]:
+    def usage(self) -> Usage:
         """Number of pages and bytes of their files."""
+        self.flush()
         if self.index is not None:
-            return self.index.entries(), self.index.total_bytes()
+            return self.index.usage()
         sizes = self.files.scan()
-        return len(sizes), sum(sizes.values())
+        return Usage(len(sizes), sum(sizes.values()))
 
     def add(self, row: PageRow, header: bytes, tensors: Mapping[str, Tensor]) -> None:
         """Make room, write file, then row; on failure neither is left. The caller holds the lock."""
         index = self.writable_index()
-        self.make_room(row.size_bytes)
+        self.make_room(row.size_bytes, row.namespace)
         try:
             self.files.write(row.digest, header, tensors)
-            index.add(row)
-        except (OSError, RegistryError):
+            index.add_built(row)
+        except Exception:
             with suppress(OSError):
                 self.files.remove(row.digest)
             raise
@@ -114,32 +115,23 @@ class Shelf:
                 return  # evicted since it was opened
             if self.index.row(digest) is None:
                 self.index.add(row)
-                self.make_room(0)
+                self.make_room(0, row.namespace)
 
-    def make_room(self, needed_bytes: int) -> None:
-        """Evict until `needed_bytes` more fit. The caller holds the lock.
+    def make_room(self, needed_bytes: int, namespace: str | None = None) -> None:
+        """Evict until `needed_bytes` more of `namespace` fit; None: until all limits are kept.
 
-        Raises `StoreFullError`, having evicted nothing, when the policy lets too few pages go.
+        The caller holds the lock. Raises `StorePinnedError` or `StoreFullError`, having evicted nothing.
         """
         index = self.writable_index()
-        excess_bytes = index.total_bytes() + needed_bytes - self.limit_bytes
-        if excess_bytes <= 0:
-            return
-        victims = []
-        for row in self._eviction.rank(self.rows()):
-            victims.append(row)
-            excess_bytes -= row.size_bytes
-            if excess_bytes <= 0:
-                break
-        else:
-            raise StoreFullError(
-                f"too few pages may leave {self.store.path} to make room for {needed_bytes} bytes; "
-                "raise limit_bytes."
-            )
+        self.flush()
         with index.transaction():
-            for row in victims:
-                self.remove(row.digest)
-                self._counters.add("evicted")
+            victims = self.limits.victims(index, needed_bytes, namespace)
+            for victim in victims:
+                self.files.remove(victim.row.digest)
+                index.evict(victim.row, victim.scope)
+        for victim in victims:
+            self._on_drop(victim.row.digest)
+        self._counters.add("evicted", len(victims))
 
     def remove(self, digest: str) -> None:
         """Remove file and row, if they are there. The caller holds the lock."""

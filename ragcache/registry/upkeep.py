@@ -27,8 +27,10 @@ def reconcile(shelf: Shelf) -> VerifyReport:
         kept = [row for row in rows if sizes.get(row.digest) == row.size_bytes]
         lost = [row.digest for row in rows if row.digest not in sizes]
         adopted, damage = _rows_from_headers(shelf, sizes.keys() - {row.digest for row in kept})
-        _replace_rows(index, rows, [*adopted, *kept])
-        with suppress(StoreFullError):  # a policy that keeps too much must not keep the store shut
+        with index.transaction():
+            index.leases.sweep()
+            _replace_rows(index, lost, adopted)
+        with suppress(StoreFullError):  # pins that keep too much must not keep the store shut
             shelf.make_room(0)
     messages = (
         *damage,
@@ -75,8 +77,12 @@ def _rows_from_headers(shelf: Shelf, digests: Iterable[str]) -> tuple[list[PageR
     return sorted(rows, key=lambda row: row.created_s), damage
 
 
-def _replace_rows(index: Index, old: list[PageRow], new: list[PageRow]) -> None:
-    sizes = {row.digest: row.size_bytes for row in new}
-    counted = (index.entries(), index.total_bytes()) == (len(sizes), sum(sizes.values()))
-    if not counted or sizes != {row.digest: row.size_bytes for row in old}:
-        index.replace(new)
+def _replace_rows(index: Index, lost: Iterable[str], adopted: Iterable[PageRow]) -> None:
+    """Rows as the files are; the whole index anew only when it does not agree with itself."""
+    rows = index.rows()
+    if not index.agrees(rows):
+        index.rebuild(rows)
+    for digest in lost:
+        index.delete(digest)
+    for row in adopted:
+        index.add(row)

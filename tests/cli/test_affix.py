@@ -137,3 +137,13 @@ def test_verify_exits_1_on_damage(put: Run, run: Run, store: Path, cut: int) -> 
 def test_an_unusable_store(run: Run, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     refused(run("affix", "list", "--store", tmp_path / "file"), "--store")
+
+
+def test_a_codec_makes_a_smaller_page(run: Run, put: Run) -> None:
+    options = ("system", "--text", TEXT, "--json", "--codec")
+    sizes = {codec: put(*options, codec).json["size_bytes"] for codec in ("raw", "int8")}
+    assert sizes["int8"] < sizes["raw"]
+    pages = run("affix", "show", "system", "--json").json["pages"]
+    assert {page["codec"]: page["size_bytes"] for page in pages} == sizes
+    assert "int8)" in run("affix", "show", "system").out
+    refused(put(*options, "zip"), "unknown codec 'zip'")

@@ -139,3 +139,8 @@ def test_a_path_too_long_for_a_name_is_still_answered_from(
     result = run(*arguments, "--top-k", 9, "--json")
     assert result.code == 0
     assert any(source["name"].endswith("deep.md") for source in result.json["sources"])
+
+
+def test_a_codec_keeps_its_own_pages(run: Run, arguments: list[object]) -> None:
+    found = [run(*arguments, "--codec", codec, "--json").json for codec in ("int8", "int8", "raw")]
+    assert [statuses(f["reuse"]) for f in found] == [{"built"}, {"hit"}, {"built"}]

@@ -44,6 +44,7 @@ def refused(result: Result, *parts: str) -> None:
         ({"budget": -0.1}, "budget -0.1 lies outside 0..1"),
         ({"budget": "nan"}, "budget nan lies outside 0..1"),
         ({"policy": "magic"}, "unknown policy 'magic'"),
+        ({"codec": "zip"}, "unknown codec 'zip'"),
         ({"policy": "full", "budget": 0.5}, "give one"),
         ({"model": "no-such-model"}, "unknown model 'no-such-model'"),
         ({"device": "abacus"}, "unknown device 'abacus'"),

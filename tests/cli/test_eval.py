@@ -36,9 +36,22 @@ def test_people_see_a_table(run: Run, data: Path, model: Path) -> None:
     result = run("eval", "--data", data, "--model", model, "--policy", "direct")
     assert result.err == ""
     header, row = result.out.splitlines()
-    assert header.split()[:4] == ["dataset", "policy", "placement", "n"]
-    assert row.split()[:4] == ["mine", "direct", "prefix", "3"]
+    assert header.split()[:5] == ["dataset", "policy", "placement", "codec", "n"]
+    assert row.split()[:5] == ["mine", "direct", "prefix", "raw", "3"]
     assert "-" in row.split()  # without full there is nothing to agree with
+
+
+def test_codecs_are_an_axis(run: Run, data: Path, model: Path, tmp_path: Path) -> None:
+    journal = tmp_path / "journal.jsonl"
+    options = ("--data", data, "--model", model, "--policy", "full,direct", "--n", 1, "--journal", journal)
+    rows = run("eval", *options, "--codec", "raw,int8", "--json").json["rows"]
+    assert [(row["policy"], row["codec"]) for row in rows] == [
+        ("full", "raw"), ("direct", "raw"), ("direct", "int8")
+    ]  # fmt: skip
+    assert rows[2]["kl"] != rows[1]["kl"]
+    more = run("eval", *options, "--codec", "int8, int4", "--json").json["rows"]
+    assert [row["codec"] for row in more] == ["raw", "int8", "int4"]
+    assert more[1] == rows[2]  # out of the journal
 
 
 def test_generated_data(run: Run) -> None:
@@ -111,6 +124,7 @@ def test_the_page_shows_every_policy(run: Run, data: Path, model: Path, tmp_path
         (("--html", "."), "a folder; name a file"),
         (("--placement", "above"), "unknown placement 'above'"),
         (("--cache", "triple"), "unknown cache mode 'triple'"),
+        (("--codec", "raw,zip"), "unknown codec 'zip'"),
     ],
     ids=str,
 )

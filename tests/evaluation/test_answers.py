@@ -32,6 +32,7 @@ ANSWER = Answer(
     total_s=1.5,
     bytes_read=4096,
     group="story 1",
+    codec="int8",
 )
 
 
@@ -45,7 +46,7 @@ def test_what_is_written_is_read(answer: Answer) -> None:
 
 
 def test_the_key_tells_answers_apart() -> None:
-    assert ANSWER.key == ("single", "acache@0.2", "infix", 3)
+    assert ANSWER.key == ("single", "acache@0.2", "infix", "int8", 3)
 
 
 @pytest.mark.parametrize(
@@ -71,11 +72,18 @@ def test_the_key_tells_answers_apart() -> None:
         ("total_s", "1", "a number"),
         ("bytes_read", -1, "a whole number"),
         ("group", None, "a text"),
+        ("codec", "", "a text that is not empty"),
     ],
 )
 def test_a_wrong_field_is_named(name: str, value: object, wanted: str) -> None:
     with pytest.raises(InputError, match=f"run.jsonl, line 2: field '{name}' must be {wanted}"):
         read({**ANSWER.to_json(), name: value})
+
+
+def test_an_answer_of_an_older_journal_was_raw() -> None:
+    values = ANSWER.to_json()
+    del values["codec"]
+    assert read(values) == replace(ANSWER, codec="raw")
 
 
 def test_fields_missing_or_unknown_are_named() -> None:

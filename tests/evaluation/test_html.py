@@ -93,7 +93,7 @@ def test_it_is_whole_and_shows_everything(report: str) -> None:
     assert {"Report", "nano", "2025-01-01", "ragcache eval"} <= set(parsed.text)
     assert {row.dataset for row in ROWS} | {row.policy for row in ROWS} <= set(parsed.text)
     assert {"0.900", "0.800–1.000", "0.0123", "3.0 MiB", "200.0"} <= set(parsed.text)  # noqa: RUF001
-    assert "placement" not in parsed.text  # nothing was placed
+    assert not {"placement", "codec"} & set(parsed.text)  # nothing was placed, and all pages were raw
 
 
 def test_it_needs_nothing_else(report: str) -> None:
@@ -152,6 +152,17 @@ def test_placements_groups_and_differences_have_columns() -> None:
     assert {"placement", "infix", "suffix", "consistent", "0.625"} <= set(parsed.text)
     assert {"− magic’s", "+0.000", "-0.100 to +0.200"} <= set(parsed.text)  # noqa: RUF001
     assert len(parsed.found["svg"]) == 2
+
+
+def test_codecs_have_a_column_and_lines_of_their_own() -> None:
+    pytest.importorskip("matplotlib")
+    rows = [FULL, *(replace(FULL, policy="acache@0.2", codec=codec) for codec in ("raw", "int8"))]
+    gap = Difference("single", "acache@0.2", "", "full", 40, -0.5, -0.6, -0.4, "int8")
+    text = page(rows, differences=[gap])
+    assert {"codec", "raw", "int8"} <= set(Page(text).text)
+    assert text.count("-0.600 to -0.400") == 1
+    assert all(f">{line}</text>" in text for line in ("acache", "acache int8", "full"))
+    assert len(Page(text).found["svg"]) == 1
 
 
 def test_without_matplotlib_the_command_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,7 +70,7 @@ def test_answers_are_kept(written: Path) -> None:
     ]
     with Journal(written, HEADER) as journal:
         assert journal.answers == [FIRST, SECOND]
-        assert journal.done == {("single", "full", "", 0), ("single", "direct", "", 0)}
+        assert journal.done == {("single", "full", "", "raw", 0), ("single", "direct", "", "raw", 0)}
         journal.append(replace(FIRST, index=1))
     assert len(answers(written)) == 3
 

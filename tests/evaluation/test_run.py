@@ -14,7 +14,7 @@ from ragcache.errors import ConfigError, PromptTooLongError
 from ragcache.evaluation.answers import Answer
 from ragcache.evaluation.generators import Example
 from ragcache.evaluation.placement import PLACEMENTS, placement_named
-from ragcache.evaluation.run import Trial, agreement, divergence, evaluate
+from ragcache.evaluation.run import Arm, Trial, agreement, divergence, evaluate
 from ragcache.prompt import Affix, Prompt
 from ragcache.reuse.policy import Direct, Full
 
@@ -74,12 +74,23 @@ def test_without_full_there_is_nothing_to_agree_with() -> None:
 def test_what_is_done_is_not_asked_again_except_full_for_comparison() -> None:
     trial = Trial("mine", EXAMPLES, [Full, Direct])
     engine = KnownAnswers()
-    done = {trial.key("full", 0), trial.key("full", 1), trial.key("direct", 0)}
+    done = {trial.key(Arm(Full), 0), trial.key(Arm(Full), 1), trial.key(Arm(Direct), 0)}
     [answer] = ask(engine, trial, done=done)
     assert (answer.policy, answer.index, answer.agreement) == ("direct", 1, 0.0)
     assert len(engine.requests) == 2  # full for the one example that is left, and direct
     assert ask(engine, trial, done=done | {answer.key}) == []
     assert len(engine.requests) == 2
+
+
+def test_codecs_are_an_axis_and_full_which_uses_no_page_is_asked_once() -> None:
+    engine = KnownAnswers()
+    trial = Trial("mine", EXAMPLES[:1], [Direct, Full], codecs=("int8", "raw"))
+    answers = ask(engine, trial)
+    wanted = [("full", "raw"), ("direct", "int8"), ("direct", "raw")]
+    assert [(a.policy, a.codec) for a in answers] == wanted
+    assert [(r.policy.name, r.codec) for r in engine.requests if r.policy] == wanted
+    assert trial.all_keys() == [a.key for a in answers]
+    assert all(a.agreement is not None for a in answers)
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)

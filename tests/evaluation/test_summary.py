@@ -113,3 +113,20 @@ def test_any_policy_may_be_the_baseline() -> None:
 def test_an_answer_without_its_baseline_is_named(full: tuple[float, ...]) -> None:
     with pytest.raises(InputError, match=f"single: 'full' has no answer to example {len(full)}"):
         against([*scored("direct", 1, 1), *scored("full", *full)])
+
+
+def test_codecs_have_rows_of_their_own() -> None:
+    answers = [*scored("direct", 1, 1), *(replace(a, codec="int4") for a in scored("direct", 0, 1))]
+    assert [(row.codec, row.em) for row in summarise(answers)] == [("raw", 1.0), ("int4", 0.5)]
+
+
+def test_a_codec_is_compared_with_its_own_baseline_or_with_raw() -> None:
+    full = scored("full", 1, 1)
+    small = [replace(a, codec="int4") for a in (*scored("acache@0.2", 0, 1), *scored("direct", 0, 0))]
+    assert [(d.policy, d.codec, d.em) for d in against([*full, *small])] == [
+        ("acache@0.2", "int4", -0.5),
+        ("direct", "int4", -1.0),
+    ]
+    raw = scored("direct", 1, 1)
+    gaps = {(d.policy, d.codec): d.em for d in against([*full, *raw, *small], "direct")}
+    assert gaps == {("full", "raw"): 0.0, ("acache@0.2", "int4"): 0.5}

@@ -163,7 +163,7 @@ def test_file_without_a_row_is_adopted_when_it_is_hit(
     key = make_key()
     registry.put(key, make_page(key))
     size_bytes = registry.stats().size_bytes
-    Index(path / "index").replace([])
+    Index(path / "index").rebuild([])
     assert registry.stats().size_bytes == 0
     assert registry.get(key) is not None
     assert registry.stats().size_bytes == size_bytes

@@ -11,8 +11,10 @@ import diskcache
 import pytest
 
 from ragcache.errors import StoreDamagedError
-from ragcache.registry.index import Index, PlainDisk
-from ragcache.registry.records import PageRow
+from ragcache.registry.index import Index
+from ragcache.registry.records import PageRow, Usage
+from ragcache.registry.table import PlainDisk
+from ragcache.registry.uses import Use
 
 DIGEST = "a" * 64
 
@@ -64,10 +66,10 @@ def test_totals_follow_the_rows(folder: Path) -> None:
     index.add(row())
     index.add(row("b" * 64, 5))
     index.add(row("b" * 64, 7))
-    assert (index.entries(), index.total_bytes()) == (2, 17)
+    assert index.usage() == Usage(2, 17)
     index.delete(DIGEST)
     index.delete(DIGEST)
-    assert (index.entries(), index.total_bytes()) == (1, 7)
+    assert index.usage() == Usage(1, 7)
 
 
 def test_failed_transaction_leaves_nothing(folder: Path) -> None:
@@ -75,7 +77,7 @@ def test_failed_transaction_leaves_nothing(folder: Path) -> None:
     with pytest.raises(KeyError), index.transaction():  # noqa: PT012 (the point is what came before)
         index.add(row())
         raise KeyError
-    assert (index.rows(), index.total_bytes()) == ([], 0)
+    assert (index.rows(), index.usage()) == ([], Usage())
 
 
 def test_use_counts_hits_and_orders_without_a_clock(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +85,7 @@ def test_use_counts_hits_and_orders_without_a_clock(folder: Path, monkeypatch: p
     index.add(row())
     index.add(row("b" * 64))
     monkeypatch.setattr("time.time", lambda: -1000.0)
-    index.use({DIGEST: 3, "c" * 64: 1})
+    index.use({DIGEST: Use(3), "c" * 64: Use(1)})
     first, last = sorted(index.rows(), key=lambda found: found.use_order)
     assert (first.digest, last.digest, last.hits) == ("b" * 64, DIGEST, 3)
 
@@ -95,16 +97,16 @@ def test_planted_pickles_are_never_loaded(folder: Path) -> None:
         (f"page:{DIGEST}", 1, 4, bomb),
         (bomb, 0, 1, "{}"),
         (bomb, 0, 4, bomb),
-        ("bytes", 1, 4, bomb),
+        ("bytes:", 1, 4, bomb),
     ]:
         Index(folder).add(row())
         plant_row(folder, key, raw, mode, None, value)
         index = Index(folder)
         assert index.row(DIGEST) is None
         assert index.rows() == []
-        assert index.total_bytes() in (0, 10)
+        assert index.usage().size_bytes in (0, 10)
         index.add(row())
-        index.replace([])
+        index.rebuild([])
     assert not fuse.exists()
     pickle.loads(bomb)
     assert fuse.exists(), "the bomb must work for this test to mean anything"
@@ -124,7 +126,7 @@ def test_planted_file_names_are_neither_read_nor_removed(folder: Path, name: str
         plant_row(folder, *planted)
         index.delete(DIGEST)
         plant_row(folder, *planted)
-        index.replace([])
+        index.rebuild([])
     assert all(victim.exists() for victim in victims)
 
 
@@ -203,7 +205,7 @@ def test_unreadable_rows_and_foreign_schema_start_the_index_anew(folder: Path, s
     index = Index(folder)
     assert index.rows() == []
     index.add(row())
-    assert (len(index.rows()), index.total_bytes()) == (1, 10)
+    assert (len(index.rows()), index.usage()) == (1, Usage(1, 10))
 
 
 def test_damage_while_open_is_a_typed_error(folder: Path) -> None:

@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
-from ragcache.errors import AffixTooLargeError, StoreFullError
+from ragcache.errors import AffixTooLargeError, ConfigError
 from ragcache.registry import PageRow, Registry
 
 
@@ -94,17 +93,37 @@ def test_lower_limit_is_kept_from_the_opening_on(path: Path, make_key, make_page
         assert registry.get(make_key(20)) is not None
 
 
-def test_policy_decides_and_may_keep_everything(path: Path, make_key, make_page, size_bytes: int) -> None:
-    class KeepAll:
-        def rank(self, rows: Iterable[PageRow]) -> list[PageRow]:
-            return []
+def test_a_policy_of_ones_own_decides(path: Path, make_key, make_page, size_bytes: int) -> None:
+    class MostTokensFirst:
+        name = "most-tokens"
 
-    a, b = make_key(0), make_key(10)
-    with Registry(path, limit_bytes=size_bytes, eviction=KeepAll()) as registry:
-        registry.put(a, make_page(a))
-        with pytest.raises(StoreFullError, match="raise limit_bytes"):
-            registry.put(b, make_page(b))
-        assert registry.get(a) is not None
-        assert used(path) == size_bytes
-    with Registry(path, limit_bytes=1, eviction=KeepAll()) as registry:
-        assert registry.get(a) is not None
+        def priority(self, row: PageRow, floor: float) -> float:
+            return 1 / row.tokens
+
+    keys = [make_key(0), make_key(10, tokens=6), make_key(20)]
+    with Registry(path, limit_bytes=2 * size_bytes + 600, eviction=MostTokensFirst()) as registry:
+        for key in keys:
+            registry.put(key, make_page(key))
+        assert [registry.get(key) is not None for key in keys] == [True, False, True]
+
+
+@pytest.mark.parametrize("priority", [-1.0, float("nan"), float("inf")])
+def test_impossible_priorities_are_refused(path: Path, make_key, make_page, priority: float) -> None:
+    class Wrong:
+        name = "wrong"
+
+        def priority(self, row: PageRow, floor: float) -> float:
+            return priority
+
+    with Registry(path, eviction=Wrong()) as registry, pytest.raises(ConfigError, match="'wrong'"):
+        registry.put(make_key(), make_page(make_key()))
+    with Registry(path) as registry:
+        assert registry.stats().entries == 0
+
+
+def test_a_limit_of_nothing_is_refused(path: Path) -> None:
+    for wrong in (0, -1, 1.5, True):
+        with pytest.raises(ConfigError, match="limit_bytes"):
+            Registry(path, limit_bytes=wrong)
+    with pytest.raises(ConfigError, match="namespace 'a'"):
+        Registry(path, quotas={"a": -1})

@@ -181,7 +181,7 @@ def test_a_store_on_a_full_disk_can_still_be_read(
     with Registry(path) as registry:
         registry.put(key, make_page(key))
 
-    def full(folder: Path) -> None:
+    def full(folder: Path, policy: object) -> None:
         raise StoreFullError("no room left")
 
     monkeypatch.setattr("ragcache.registry.shelf.Index", full)

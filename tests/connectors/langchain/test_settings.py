@@ -22,6 +22,7 @@ from ragcache.connectors.langchain import EngineHandle, EngineSpec, RagCacheLLM
 from ragcache.connectors.langchain import engine_handle as handle_module
 from ragcache.engine import Engine
 from ragcache.errors import ConfigError, EngineClosedError, UnknownModelError
+from ragcache.prompt import Prompt
 from ragcache.reuse.policy import Direct, Full, ReusePolicy
 
 from .conftest import MakeLLM
@@ -53,6 +54,8 @@ def test_construction_loads_nothing_and_is_cheap() -> None:
         {"budget": 2.0},
         {"policy": "fast"},
         {"policy": 0.5},
+        {"codec": "zip"},
+        {"codec": ""},
         {"policy": "full", "budget": 0.5},
         {"affixes": {"a": " "}},
         {"stop": "END"},
@@ -76,6 +79,15 @@ def test_an_engines_own_policy_is_the_default(engine: Engine) -> None:
         assert RagCacheLLM(engine=EngineHandle.of(other)).chosen_policy() == Full
 
 
+def test_a_codec_is_the_engines_or_the_calls(engine: Engine, make_llm: MakeLLM) -> None:
+    with Engine(engine.model, codec="int8") as other:
+        assert RagCacheLLM(engine=EngineHandle.of(other)).chosen_codec() == "int8"
+    llm = make_llm()
+    assert (llm.chosen_codec(), llm.with_options({"codec": "fp8"}).chosen_codec()) == ("raw", "fp8")
+    llm.invoke("hello", codec="int4")
+    assert make_llm(codec="int4").request(Prompt.user("hello"), None).codec == "int4"
+
+
 def test_the_settings_name_all_that_changes_the_output(make_llm: MakeLLM) -> None:
     variants: list[dict[str, Any]] = [
         {},
@@ -86,6 +98,7 @@ def test_the_settings_name_all_that_changes_the_output(make_llm: MakeLLM) -> Non
         {"seed": 1},
         {"stop": ["x"]},
         {"budget": 0.3},
+        {"codec": "int8"},
         {"affixes": {"a": "text"}},
     ]
     keys = {str(make_llm(**fields)._identifying_params) for fields in variants}

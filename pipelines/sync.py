@@ -1,0 +1,107 @@
+"""Keeping affixes in step with a folder of documents: new chunks in, changed ones anew, lost ones out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragcache.engine import Engine
+from ragcache.errors import InputError, RegistryError, UnknownAffixError
+from ragcache.pipelines.rag.chunks import chunk
+from ragcache.pipelines.rag.documents import load_documents
+from ragcache.registry import AffixRecord, Registry, normalise_text
+
+BATCH = 8  # chunks that are encoded in one forward
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The chunks of a folder, `texts` by name, and the `records` that have those names or are its own."""
+
+    source: str
+    texts: Mapping[str, str]
+    records: Mapping[str, AffixRecord]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """Names that are new."""
+        return tuple(name for name in self.texts if name not in self.records)
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """Names whose text is another now."""
+        return tuple(n for n in self.texts if n in self.records and self.records[n].text != self.texts[n])
+
+    @property
+    def unchanged(self) -> tuple[str, ...]:
+        """Names whose text is the same."""
+        return tuple(n for n in self.texts if n in self.records and self.records[n].text == self.texts[n])
+
+    @property
+    def removed(self) -> tuple[str, ...]:
+        """Names whose chunk is gone."""
+        return tuple(name for name in self.records if name not in self.texts)
+
+
+def find_changes(folder: Path, registry: Registry, *, prefix: str = "") -> Changes:
+    """Compare the chunks of `folder` with the names that an earlier sync of it made; writes nothing.
+
+    Texts are compared by content: touching a file changes nothing. Names are those of the chunks after
+    `prefix`. Raises `DocumentError` for a folder without documents, so that one that is not mounted does
+    not lose its affixes, and `InputError` when a name belongs to another folder.
+    """
+    source = f"{folder.resolve()}:{prefix}"
+    loaded = load_documents([folder])
+    pieces = [piece for document in loaded.documents for piece in chunk(document)]
+    found = {prefix + piece.name: normalise_text(piece.text) for piece in pieces}
+    known = {record.name: record for record in registry.names()}
+    for name in found.keys() & known.keys():
+        if known[name].source not in ("", source):
+            raise InputError(
+                f"affix {name!r} was made from {known[name].source.rpartition(':')[0]}; "
+                "give one of the folders a --prefix"
+            )
+    mine = {name: record for name, record in known.items() if record.source == source or name in found}
+    return Changes(source, found, mine, loaded.warnings)
+
+
+def apply_changes(
+    changes: Changes,
+    registry: Registry,
+    engine: Engine | None = None,
+    *,
+    on_name: Callable[[str], None] = lambda name: None,
+) -> int:
+    """Make the names as the folder is; the number of pages that had to be encoded.
+
+    With an `engine` the pages of new texts are there before their names point at them, so no request waits
+    for one; pages whose text no name has any more are dropped. Interrupted, it can simply be run again.
+    Raises the engine's and the registry's errors.
+    """
+    built = 0
+    names = list(changes.texts)
+    for start in range(0, len(names), BATCH):
+        batch = names[start : start + BATCH]
+        if engine is not None:
+            built += _warm(engine, [changes.texts[name] for name in batch])
+        for name in batch:
+            registry.register(name, changes.texts[name], source=changes.source)
+            on_name(name)
+    for name in changes.removed:
+        with suppress(UnknownAffixError):  # somebody else forgot it meanwhile
+            registry.remove(name)
+        on_name(name)
+    for name in changes.changed:
+        registry.drop_unnamed(changes.records[name].text_digest)
+    return built
+
+
+def _warm(engine: Engine, texts: Sequence[str]) -> int:
+    pages = engine.warm(texts).pages.values()
+    for page in pages:
+        if page.reason:
+            raise RegistryError(f"a chunk could not be stored: {page.reason}")
+    return sum(page.status == "built" for page in pages)

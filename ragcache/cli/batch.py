@@ -1,0 +1,77 @@
+"""`ragcache batch`: many questions from a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from ragcache.cli import options
+from ragcache.cli.output import complain, console, print_json
+
+EXIT_FAILED = 1
+
+
+def batch(
+    source: Annotated[
+        str, typer.Option("-i", "--input", help="JSON Lines of questions; - reads stdin.", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option("-o", "--output", help="JSON Lines of answers.", show_default=False)],
+    docs: Annotated[
+        list[Path] | None,
+        typer.Option("--docs", help="Documents that lines name, or that questions are looked up in."),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on; failed rows are tried again.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Start anew.")] = False,
+    form: Annotated[Literal["simple", "openai"], typer.Option("--format", help="Of both files.")] = "simple",
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Print tokens, expected hits and what does not fit; ask nothing."),
+    ] = False,
+    policy: options.Policy = None,
+    budget: options.Budget = None,
+    top_k: options.TopK = 4,
+    max_tokens: options.MaxTokens = None,
+    seed: options.Seed = 0,
+    model: options.Model = "nano",
+    store: options.Store = None,
+    device: options.Device = "auto",
+    as_json: options.Json = False,
+) -> None:
+    """Answer every line; a bad one becomes an error row. Exit code 1 when some rows failed.
+
+    A line is {"custom_id", "question"} with optional "docs" (names, or {"id", "text"}; without it the
+    nearest chunks of --docs), "system" and "max_tokens"; with --format openai one of OpenAI's batch lines.
+    """
+    from ragcache.cli.answering import Settings
+    from ragcache.cli.batching import Files, preview_batch, run_batch
+
+    settings = Settings.checked(
+        model=model,
+        device=device,
+        top_k=top_k,
+        budget=budget,
+        policy=policy,
+        max_tokens=max_tokens,
+        seed=seed,
+    )
+    files = Files(source, out, tuple(docs or ()), form, resume, overwrite)
+    if dry_run:
+        for row in preview_batch(files, settings, store):
+            print_json(row)
+        return
+    result = run_batch(files, settings, store)
+    if as_json:
+        print_json(result)
+    else:
+        console(stderr=True).print(
+            f"{result['ok']} answered, {result['failed']} failed, {result['skipped']} done before; "
+            f"{result['hit_rate']:.0%} of affix tokens from the store, "
+            f"{result['reused_tokens']} tokens reused, "
+            f"{result['tokens_per_s']:.1f} answer tokens/s, {result['seconds']:.1f} s",
+            highlight=False,
+        )
+    if result["failed"]:
+        complain("warning", f"{result['failed']} rows failed; --resume tries them again")
+        raise typer.Exit(EXIT_FAILED)

@@ -1,0 +1,101 @@
+"""The work behind `ragcache batch`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.progress import Progress
+
+from ragcache.cli.answering import Settings
+from ragcache.cli.output import complain, console
+from ragcache.cli.stores import open_registry
+from ragcache.connectors.embedder import MiniLMEmbedder
+from ragcache.engine import Engine, load
+from ragcache.errors import ConfigError, InputError
+from ragcache.pipelines.batch_qa import Failure, Job, Library, Question, Results, read_questions
+from ragcache.pipelines.batch_qa.job import preview
+from ragcache.pipelines.batch_qa.rows import Format
+from ragcache.pipelines.rag.documents import load_documents
+
+
+@dataclass(frozen=True)
+class Files:
+    """Where lines come from and rows go; `source` - is stdin."""
+
+    source: str
+    out: Path
+    docs: tuple[Path, ...]
+    form: Format
+    resume: bool
+    overwrite: bool
+
+    def lines(self) -> list[bytes]:
+        """All input lines. Raises `InputError`."""
+        if self.source == "-":
+            return list(sys.stdin.buffer)
+        try:
+            with Path(self.source).open("rb") as file:
+                return list(file)
+        except OSError as error:
+            raise InputError(f"{self.source}: cannot be read ({error.strerror}); check the path") from error
+
+    def check(self) -> None:
+        """Raise `ConfigError` when input and output are one file."""
+        if self.source != "-" and self.out.exists() and self.out.samefile(self.source):
+            raise ConfigError(f"{self.out}: is the input as well; choose another file for --output")
+
+
+def run_batch(files: Files, settings: Settings, store: Path | None) -> dict[str, Any]:
+    """Answer what is not answered yet; the summary as plain values."""
+    files.check()
+    with ExitStack() as stack:
+        found, engine = _prepare(files, settings, store, stack)
+        results = stack.enter_context(
+            Results(
+                files.out,
+                model=engine.model.name,
+                fingerprint=engine.model.fingerprint,
+                resume=files.resume,
+                overwrite=files.overwrite,
+            )
+        )
+        job = Job(engine, results, settings.decoding, files.form)
+        err = console(stderr=True)
+        with Progress(console=err, disable=not err.is_terminal, transient=True) as bar:
+            done = sum(one.custom_id in results.finished for one in found)
+            task = bar.add_task("batch", total=len(found), completed=done)
+            summary = job.run(found, on_row=lambda: bar.advance(task))
+    rates = {"hit_rate": summary.hit_rate, "tokens_per_s": summary.tokens_per_s}
+    return {**asdict(summary), **rates}
+
+
+def preview_batch(files: Files, settings: Settings, store: Path | None) -> Iterator[dict[str, Any]]:
+    """One object a line: what it needs, or what is wrong with it."""
+    with ExitStack() as stack:
+        found, engine = _prepare(files, settings, store, stack)
+        for one in found:
+            yield asdict(one) if isinstance(one, Failure) else preview(engine, one, settings.decoding)
+
+
+def _prepare(
+    files: Files, settings: Settings, store: Path | None, stack: ExitStack
+) -> tuple[list[Question | Failure], Engine]:
+    lines = files.lines()
+    library = Library((), None, top_k=settings.top_k)
+    if files.docs:
+        loaded = load_documents(files.docs)
+        for warning in loaded.warnings:
+            complain("warning", warning)
+        library = Library(loaded.documents, MiniLMEmbedder(), top_k=settings.top_k)
+    source = "stdin" if files.source == "-" else files.source
+    found = list(read_questions(lines, source, library, files.form))
+    if not found:
+        raise InputError(f"{source}: holds no question; write one JSON object a line")
+    registry = stack.enter_context(open_registry(store))
+    model = load(settings.model, device=settings.device)
+    return found, stack.enter_context(Engine(model, registry, policy=settings.policy))

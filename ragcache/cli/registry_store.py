@@ -1,0 +1,36 @@
+"""The work behind `ragcache registry`; results are plain values, ready for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ragcache.cli.stores import open_registry
+from ragcache.registry import POLICIES
+from ragcache.registry.replay import Costs, compare
+from ragcache.registry.trace import read_trace
+
+
+def store_usage(store: Path | None) -> dict[str, Any]:
+    """What is in the store and what it was good for."""
+    with open_registry(store) as registry:
+        return asdict(registry.usage())
+
+
+def collect_garbage(store: Path | None, *, unnamed: bool, dry_run: bool) -> dict[str, Any]:
+    """What was removed, or would be."""
+    with open_registry(store) as registry:
+        return asdict(registry.collect_garbage(unnamed=unnamed, dry_run=dry_run))
+
+
+def replay_trace(path: Path, limit_bytes: int, given: Mapping[str, Any]) -> dict[str, Any]:
+    """One entry a policy. Raises `InputError` naming the line that cannot be used."""
+    costs = Costs(**given)
+    results = compare(list(read_trace(path)), POLICIES.values(), limit_bytes, costs)
+    return {
+        "limit_bytes": limit_bytes,
+        "costs": asdict(costs),
+        "policies": [{**asdict(result), "token_hit_rate": result.token_hit_rate} for result in results],
+    }

@@ -1,0 +1,55 @@
+"""LangChain's own suites for chat models, with nano.
+
+Suites skip by themselves what a model does not claim: here tools, structured output, JSON mode, images,
+PDF and audio, for the model reads and writes text only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from langchain_core.language_models import BaseChatModel
+from langchain_tests.integration_tests import ChatModelIntegrationTests
+from langchain_tests.unit_tests import ChatModelUnitTests
+
+from ragcache.connectors.langchain import ChatRagCache, EngineHandle, EngineSpec
+
+
+class Nano:
+    """What both suites are told."""
+
+    @property
+    def chat_model_class(self) -> type[BaseChatModel]:
+        return ChatRagCache
+
+    @property
+    def chat_model_params(self) -> dict[str, Any]:
+        return {"model": "nano", "device": "cpu"}
+
+
+class TestUnit(Nano, ChatModelUnitTests):
+    """Construction, serialisation, parameters."""
+
+
+@pytest.fixture(scope="module")
+def handle() -> Iterator[EngineHandle]:
+    with EngineHandle(EngineSpec("nano", device="cpu")) as shared:
+        yield shared
+
+
+class TestIntegration(Nano, ChatModelIntegrationTests):
+    """Calls, streams, batches, usage, stop strings."""
+
+    @pytest.fixture(autouse=True)
+    def _share(self, handle: EngineHandle) -> None:
+        self._handle = handle
+
+    @property
+    def chat_model_params(self) -> dict[str, Any]:
+        return {"engine": self._handle}
+
+    @property
+    def returns_usage_metadata(self) -> bool:
+        return True
