@@ -11,19 +11,23 @@ from ragcache.engine import Engine
 from ragcache.errors import InputError, RegistryError, UnknownAffixError
 from ragcache.pipelines.rag.chunks import chunk
 from ragcache.pipelines.rag.documents import load_documents
-from ragcache.registry import AffixRecord, Registry, normalise_text
+from ragcache.registry import DEFAULT_NAMESPACE, AffixRecord, Registry, normalise_text
 
 BATCH = 8  # chunks that are encoded in one forward
 
 
 @dataclass(frozen=True)
 class Changes:
-    """The chunks of a folder, `texts` by name, and the `records` that have those names or are its own."""
+    """The chunks of a folder, `texts` by name, and the `records` that have those names or are its own.
+
+    Names are those of `namespace`.
+    """
 
     source: str
     texts: Mapping[str, str]
     records: Mapping[str, AffixRecord]
     warnings: tuple[str, ...] = ()
+    namespace: str = DEFAULT_NAMESPACE
 
     @property
     def added(self) -> tuple[str, ...]:
@@ -46,8 +50,10 @@ class Changes:
         return tuple(name for name in self.records if name not in self.texts)
 
 
-def find_changes(folder: Path, registry: Registry, *, prefix: str = "") -> Changes:
-    """Compare the chunks of `folder` with the names that an earlier sync of it made; writes nothing.
+def find_changes(
+    folder: Path, registry: Registry, *, prefix: str = "", namespace: str = DEFAULT_NAMESPACE
+) -> Changes:
+    """Compare the chunks of `folder` with the names of `namespace` that a sync of it made; writes nothing.
 
     Texts are compared by content: touching a file changes nothing. Names are those of the chunks after
     `prefix`. Raises `DocumentError` for a folder without documents, so that one that is not mounted does
@@ -57,7 +63,7 @@ def find_changes(folder: Path, registry: Registry, *, prefix: str = "") -> Chang
     loaded = load_documents([folder])
     pieces = [piece for document in loaded.documents for piece in chunk(document)]
     found = {prefix + piece.name: normalise_text(piece.text) for piece in pieces}
-    known = {record.name: record for record in registry.names()}
+    known = {record.name: record for record in registry.names(namespace)}
     for name in found.keys() & known.keys():
         if known[name].source not in ("", source):
             raise InputError(
@@ -65,7 +71,7 @@ def find_changes(folder: Path, registry: Registry, *, prefix: str = "") -> Chang
                 "give one of the folders a --prefix"
             )
     mine = {name: record for name, record in known.items() if record.source == source or name in found}
-    return Changes(source, found, mine, loaded.warnings)
+    return Changes(source, found, mine, loaded.warnings, namespace)
 
 
 def apply_changes(
@@ -77,9 +83,9 @@ def apply_changes(
 ) -> int:
     """Make the names as the folder is; the number of pages that had to be encoded.
 
-    With an `engine` the pages of new texts are there before their names point at them, so no request waits
-    for one; pages whose text no name has any more are dropped. Interrupted, it can simply be run again.
-    Raises the engine's and the registry's errors.
+    With an `engine` of that namespace the pages of new texts are there before their names point at them, so
+    no request waits for one; pages whose text no name has any more are dropped. Interrupted, it can simply be
+    run again. Raises the engine's and the registry's errors.
     """
     built = 0
     names = list(changes.texts)
@@ -88,14 +94,14 @@ def apply_changes(
         if engine is not None:
             built += _warm(engine, [changes.texts[name] for name in batch])
         for name in batch:
-            registry.register(name, changes.texts[name], source=changes.source)
+            registry.register(name, changes.texts[name], namespace=changes.namespace, source=changes.source)
             on_name(name)
     for name in changes.removed:
         with suppress(UnknownAffixError):  # somebody else forgot it meanwhile
-            registry.remove(name)
+            registry.remove(name, changes.namespace)
         on_name(name)
     for name in changes.changed:
-        registry.drop_unnamed(changes.records[name].text_digest)
+        registry.drop_unnamed(changes.records[name].text_digest, changes.namespace)
     return built
 
 

@@ -135,7 +135,7 @@ def preview(engine: Engine, question: Question, options: DecodingOptions) -> dic
     prompt = engine.tokenize(question.prompt)
     pages = {span.token_ids for span in prompt.spans}
     registry = engine.registry
-    keys = [engine.model.key(ids) for ids in pages]
+    keys = [engine.model.key(ids, codec=engine.codec, namespace=engine.namespace) for ids in pages]
     hits = 0 if registry is None else sum(registry.get(key, count=False) is not None for key in keys)
     needed = prompt.tokens + (question.max_tokens or options.max_tokens)
     return {

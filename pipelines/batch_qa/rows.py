@@ -24,7 +24,7 @@ URL = "/v1/chat/completions"
 
 @dataclass(frozen=True)
 class Question:
-    """One line that can be asked; `affixes` are the names of what it is about."""
+    """One line that can be asked; `affixes` are the texts it is about."""
 
     line: int
     custom_id: str

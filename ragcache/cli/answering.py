@@ -15,7 +15,7 @@ from ragcache.engine import Engine, LoadedModel, load
 from ragcache.errors import ConfigError
 from ragcache.pipelines.rag.documents import Document
 from ragcache.pipelines.rag.pipeline import RagPipeline
-from ragcache.registry import codec_for
+from ragcache.registry import Registry, codec_for
 from ragcache.reuse.policy import ReusePolicy, parse_policy
 
 
@@ -65,18 +65,23 @@ def answering(
     with store.open() as registry:
         with watch.lap("load_model"):
             model = _load_both(settings, embedder, question)
-        with Engine(
-            model,
-            registry,
-            policy=settings.policy,
-            codec=settings.codec,
-            namespace=store.namespace,
-            shared=store.shared,
-        ) as engine:
+        with engine_for(model, registry, settings, store) as engine:
             with watch.lap("index"):
                 vectors = None if registry.encrypted else store_folder(store.folder) / "vectors"
                 pipeline = RagPipeline(documents, engine, embedder, top_k=settings.top_k, cache=vectors)
             yield pipeline
+
+
+def engine_for(model: LoadedModel, registry: Registry, settings: Settings, store: StoreChoice) -> Engine:
+    """The engine that settings and store ask for. Raises `ConfigError`."""
+    return Engine(
+        model,
+        registry,
+        policy=settings.policy,
+        codec=settings.codec,
+        namespace=store.namespace,
+        shared=store.shared,
+    )
 
 
 def _load_both(settings: Settings, embedder: MiniLMEmbedder, question: str) -> LoadedModel:

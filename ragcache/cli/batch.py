@@ -36,6 +36,10 @@ def batch(
     seed: options.Seed = 0,
     model: options.Model = "nano",
     store: options.Store = None,
+    remote: options.Remote = None,
+    namespace: options.Namespace = "default",
+    shared: options.Shared = None,
+    codec: options.Codec = "raw",
     device: options.Device = "auto",
     as_json: options.Json = False,
 ) -> None:
@@ -46,6 +50,7 @@ def batch(
     """
     from ragcache.cli.answering import Settings
     from ragcache.cli.batching import Files, preview_batch, run_batch
+    from ragcache.cli.stores import StoreChoice
 
     settings = Settings.checked(
         model=model,
@@ -53,15 +58,17 @@ def batch(
         top_k=top_k,
         budget=budget,
         policy=policy,
+        codec=codec,
         max_tokens=max_tokens,
         seed=seed,
     )
+    chosen = StoreChoice(store, remote, namespace, shared or ())
     files = Files(source, out, tuple(docs or ()), form, resume, overwrite)
     if dry_run:
-        for row in preview_batch(files, settings, store):
+        for row in preview_batch(files, settings, chosen):
             print_json(row)
         return
-    result = run_batch(files, settings, store)
+    result = run_batch(files, settings, chosen)
     if as_json:
         print_json(result)
     else:

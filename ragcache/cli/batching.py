@@ -11,9 +11,9 @@ from typing import Any
 
 from rich.progress import Progress
 
-from ragcache.cli.answering import Settings
+from ragcache.cli.answering import Settings, engine_for
 from ragcache.cli.output import complain, console
-from ragcache.cli.stores import open_registry
+from ragcache.cli.stores import StoreChoice
 from ragcache.connectors.embedder import MiniLMEmbedder
 from ragcache.engine import Engine, load
 from ragcache.errors import ConfigError, InputError
@@ -50,7 +50,7 @@ class Files:
             raise ConfigError(f"{self.out}: is the input as well; choose another file for --output")
 
 
-def run_batch(files: Files, settings: Settings, store: Path | None) -> dict[str, Any]:
+def run_batch(files: Files, settings: Settings, store: StoreChoice) -> dict[str, Any]:
     """Answer what is not answered yet; the summary as plain values."""
     files.check()
     with ExitStack() as stack:
@@ -74,7 +74,7 @@ def run_batch(files: Files, settings: Settings, store: Path | None) -> dict[str,
     return {**asdict(summary), **rates}
 
 
-def preview_batch(files: Files, settings: Settings, store: Path | None) -> Iterator[dict[str, Any]]:
+def preview_batch(files: Files, settings: Settings, store: StoreChoice) -> Iterator[dict[str, Any]]:
     """One object a line: what it needs, or what is wrong with it."""
     with ExitStack() as stack:
         found, engine = _prepare(files, settings, store, stack)
@@ -83,7 +83,7 @@ def preview_batch(files: Files, settings: Settings, store: Path | None) -> Itera
 
 
 def _prepare(
-    files: Files, settings: Settings, store: Path | None, stack: ExitStack
+    files: Files, settings: Settings, store: StoreChoice, stack: ExitStack
 ) -> tuple[list[Question | Failure], Engine]:
     lines = files.lines()
     library = Library((), None, top_k=settings.top_k)
@@ -96,6 +96,6 @@ def _prepare(
     found = list(read_questions(lines, source, library, files.form))
     if not found:
         raise InputError(f"{source}: holds no question; write one JSON object a line")
-    registry = stack.enter_context(open_registry(store))
+    registry = stack.enter_context(store.open())
     model = load(settings.model, device=settings.device)
-    return found, stack.enter_context(Engine(model, registry, policy=settings.policy))
+    return found, stack.enter_context(engine_for(model, registry, settings, store))

@@ -23,6 +23,9 @@ def sync(
     ] = False,
     model: options.Model = "nano",
     store: options.Store = None,
+    remote: options.Remote = None,
+    namespace: options.Namespace = "default",
+    codec: options.Codec = "raw",
     device: options.Device = "auto",
     as_json: options.Json = False,
 ) -> None:
@@ -30,6 +33,7 @@ def sync(
 
     Chunks are compared by content: after an edit only the chunk that changed is encoded again.
     """
+    from ragcache.cli.stores import StoreChoice
     from ragcache.cli.syncing import sync_folder
 
     found = sync_folder(
@@ -38,7 +42,8 @@ def sync(
         dry_run=dry_run,
         model=None if names_only else model,
         device=device,
-        store=store,
+        store=StoreChoice(store, remote, namespace),
+        codec=codec,
     )
     for warning in found.pop("warnings"):
         complain("warning", warning)

@@ -9,25 +9,35 @@ from typing import Any
 from rich.progress import Progress
 
 from ragcache.cli.output import console
-from ragcache.cli.stores import open_registry
+from ragcache.cli.stores import StoreChoice
 from ragcache.engine import Engine, load
 from ragcache.pipelines.sync import apply_changes, find_changes
+from ragcache.registry import codec_for
 
 
 def sync_folder(
-    folder: Path, *, prefix: str, dry_run: bool, model: str | None, device: str, store: Path | None
+    folder: Path,
+    *,
+    prefix: str,
+    dry_run: bool,
+    model: str | None,
+    device: str,
+    store: StoreChoice,
+    codec: str,
 ) -> dict[str, Any]:
     """What was added, changed, removed and left, and how many pages were built (none without a model)."""
+    codec_for(codec)  # refuses an unknown one before the model is loaded
     with ExitStack() as stack:
-        registry = stack.enter_context(open_registry(store))
-        changes = find_changes(folder, registry, prefix=prefix)
+        registry = stack.enter_context(store.open())
+        changes = find_changes(folder, registry, prefix=prefix, namespace=store.namespace)
         result = {kind: list(getattr(changes, kind)) for kind in ("added", "changed", "removed", "unchanged")}
         result["warnings"] = list(changes.warnings)
         if dry_run:
             return {**result, "built": 0}
         engine = None
         if model is not None:
-            engine = stack.enter_context(Engine(load(model, device=device), registry))
+            loaded = load(model, device=device)
+            engine = stack.enter_context(Engine(loaded, registry, codec=codec, namespace=store.namespace))
         err = console(stderr=True)
         with Progress(console=err, disable=not err.is_terminal, transient=True) as bar:
             task = bar.add_task("sync", total=len(changes.texts) + len(changes.removed))

@@ -28,11 +28,11 @@ class Residency:
         if self.tier is None or not resolved.pages:
             return resolved
         started = time.perf_counter()
-        lease = self.tier.take({own.key: own.page for own in resolved.pages.values()})
-        if lease is None:
+        stay = self.tier.take({own.key: own.page for own in resolved.pages.values()})
+        if stay is None:
             return resolved
-        release = lease.release
+        release = stay.release
         future.add_done_callback(lambda _: release())
-        pages = {ids: replace(own, page=lease.pages[own.key]) for ids, own in resolved.pages.items()}
+        pages = {ids: replace(own, page=stay.pages[own.key]) for ids, own in resolved.pages.items()}
         load_s = resolved.load_s + time.perf_counter() - started
         return replace(resolved, pages=pages, load_s=load_s)

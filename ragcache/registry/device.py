@@ -20,8 +20,8 @@ class _Resident:
     users: int = 0
 
 
-class Lease:
-    """Pages that stay on the device until `release`."""
+class Stay:
+    """Pages that are kept on the device until `release`."""
 
     def __init__(self, tier: DeviceTier, pages: Mapping[AffixKey, Page]) -> None:
         self.pages = pages
@@ -52,7 +52,7 @@ class DeviceTier:
         """Bytes of keys and values on the device."""
         return self._size_bytes
 
-    def take(self, pages: Mapping[AffixKey, Page]) -> Lease | None:
+    def take(self, pages: Mapping[AffixKey, Page]) -> Stay | None:
         """All of `pages` on the device, copied there if need be; None when they do not all fit.
 
         All or none, so that the pages of one request lie on one device.
@@ -68,10 +68,10 @@ class DeviceTier:
             for key in pages:
                 self._pages[key].users += 1
                 self._pages.move_to_end(key)
-            return Lease(self, {key: self._pages[key].page for key in pages})
+            return Stay(self, {key: self._pages[key].page for key in pages})
 
     def drop_users(self, keys: Mapping[AffixKey, Page]) -> None:
-        """One user fewer for each; called by `Lease.release`."""
+        """One user fewer for each; called by `Stay.release`."""
         with self._lock:
             for key in keys:
                 self._pages[key].users -= 1

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from ragcache.errors import InputError
 from ragcache.page import Page
@@ -27,6 +27,14 @@ from ragcache.registry.usage import usage_of
 
 GIB = 2**30
 MIB = 2**20
+
+
+class _Found(NamedTuple):
+    """A page, and what loading it took; None unless it came from the disk."""
+
+    digest: str
+    page: Page
+    load_s: float | None
 
 
 class Registry(OpenStore):
@@ -75,14 +83,14 @@ class Registry(OpenStore):
         `ConfigError` for an unknown codec.
         """
         self._check_open()
-        found, load_s = self._find(key, text, far=count)
+        found = self._find(key, text, far=count)
         if count:
             self._counters.add("misses" if found is None else "hits")
         if found is None:
             return None
         if count:
-            self._shelf.touch(found[0], load_s)
-        return found[1]
+            self._shelf.touch(found.digest, found.load_s)
+        return found.page
 
     def warm(self, keys: Sequence[AffixKey], texts: Sequence[str] = ()) -> int:
         """Bring the pages of `keys` into memory, from the disk or the remote; how many are there now.
@@ -92,22 +100,22 @@ class Registry(OpenStore):
         """
         self._check_open()
         pairs = zip(keys, texts or [""] * len(keys), strict=True)
-        return sum(self._find(key, text, far=True)[0] is not None for key, text in pairs)
+        return sum(self._find(key, text, far=True) is not None for key, text in pairs)
 
-    def _find(self, key: AffixKey, text: str, *, far: bool) -> tuple[tuple[str, Page] | None, float | None]:
-        """Digest and page of `key`, and what loading took if it came from the disk."""
+    def _find(self, key: AffixKey, text: str, *, far: bool) -> _Found | None:
         codec_for(key.codec)
         found = self._memory.get(key)
         if found is not None:
-            return found, None
+            return _Found(*found, load_s=None)
         started = time.perf_counter()
         found = self._disk.get(key)
         load_s = time.perf_counter() - started if found is not None else None
         if found is None and far and self._shared is not None:
             found = self._shared.get(key, lambda: self.text_digest(text, key.namespace) if text else "")
-        if found is not None:
-            self._memory.put(key, *found)
-        return found, load_s
+        if found is None:
+            return None
+        self._memory.put(key, *found)
+        return _Found(*found, load_s=load_s)
 
     def put(self, key: AffixKey, page: Page, *, encode_s: float = 0.0, text_digest: str = "") -> Page:
         """Store `page`, evicting others if need be, and return it as a later `get` will.

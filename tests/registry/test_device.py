@@ -39,28 +39,28 @@ def test_the_budget_is_exact_and_the_least_recently_used_goes(pages) -> None:
     tier = DeviceTier(META, 2 * PAGE_BYTES)
     kept = {}
     for first in (0, 10, 0, 20):  # 10 goes
-        lease = tier.take(pages(first))
-        assert lease is not None
-        kept[first] = next(iter(lease.pages.values()))
-        lease.release()
+        stay = tier.take(pages(first))
+        assert stay is not None
+        kept[first] = next(iter(stay.pages.values()))
+        stay.release()
         assert tier.size_bytes <= 2 * PAGE_BYTES
     for first, stays in ((0, True), (20, True), (10, False)):
-        lease = tier.take(pages(first))
-        assert lease is not None
-        assert (next(iter(lease.pages.values())) is kept[first]) == stays
-        lease.release()
+        stay = tier.take(pages(first))
+        assert stay is not None
+        assert (next(iter(stay.pages.values())) is kept[first]) == stays
+        stay.release()
 
 
 def test_pages_in_use_are_not_dropped_and_what_does_not_fit_stays_on_the_host(pages) -> None:
     tier = DeviceTier(META, 2 * PAGE_BYTES)
-    lease = tier.take(pages(0, 10))
-    assert lease is not None
+    stay = tier.take(pages(0, 10))
+    assert stay is not None
     assert tier.take(pages(20)) is None
     assert tier.take(pages(0, 20)) is None  # all of a request's pages, or none
     again = tier.take(pages(0))
     assert again is not None
-    lease.release()
-    lease.release()
+    stay.release()
+    stay.release()
     assert tier.take(pages(20, 30)) is None  # 0 is still in use
     assert tier.take(pages(20)) is not None
     assert tier.size_bytes == 2 * PAGE_BYTES
