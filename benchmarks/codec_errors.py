@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -61,4 +62,4 @@ def error(pairs: Iterable[tuple[Iterable[Tensor], Iterable[Tensor]]]) -> float:
         for found, page in pairs
         for ours, given in zip(found, page, strict=True)
     ]
-    return (sum(squares) / len(squares)) ** 0.5
+    return math.sqrt(sum(squares) / len(squares))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -157,7 +157,7 @@ def cold_loads(folder: Path, key: AffixKey, page: Page, repeats: int) -> list[Fi
     ]
 
 
-def report(figures: list[Figure], errors: list[CodecError], about: dict[str, object]) -> None:
+def report(figures: list[Figure], errors: list[CodecError], about: Mapping[str, object]) -> None:
     """Two tables, then one line of JSON."""
     codecs = Table("codec", "bytes of raw's", "error of K", "of V", "of hidden states")
     for row in errors:

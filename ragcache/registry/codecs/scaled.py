@@ -22,7 +22,7 @@ def value_range(tensor: Tensor, axis: int, group: int) -> tuple[Tensor, Tensor]:
     if whole != length:  # repeating the last value changes no range
         index = torch.arange(whole, device=tensor.device).clamp(max=length - 1)
         tensor = tensor.index_select(axis, index)
-    least, greatest = tensor.unflatten(axis, (-1, group)).aminmax(dim=axis)
+    least, greatest = torch.unflatten(tensor, axis, (-1, group)).aminmax(dim=axis)
     return least.float(), greatest.float()
 
 
