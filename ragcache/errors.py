@@ -22,7 +22,7 @@ RagCacheError
 ├── EngineError
 │   ├── EngineClosedError      the engine was closed before the request was done
 │   ├── RequestCancelledError  the caller cancelled the request
-│   └── RequestTimeoutError    the request was not done within its time
+│   └── RequestTimeoutError    the request was not done within its time (also a TimeoutError)
 └── MissingDependencyError     an optional package is needed (also an ImportError)
 
 Each message says what was wrong with which input, and what to do about it.

@@ -61,7 +61,7 @@ class ChatRagCache(EngineSettings, BaseChatModel):
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
         params = LangSmithParams(
             ls_provider="ragcache",
-            ls_model_name=self.model,
+            ls_model_name=kwargs.get("model", self.model),
             ls_model_type="chat",
             ls_temperature=kwargs.get("temperature", self.temperature),
             ls_max_tokens=kwargs.get("max_tokens", self.max_tokens),
