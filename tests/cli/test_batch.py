@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from ragcache.registry import Registry
+
 from .conftest import Result, Run
 
 LINES = [
@@ -60,11 +62,19 @@ def test_a_dry_run_writes_nothing(batch: Batch) -> None:
     assert not batch.out.exists()
 
 
+def test_pages_are_the_namespaces_and_the_codecs(batch: Batch, tmp_path: Path) -> None:
+    assert batch(LINES, "--namespace", "tenant", "--codec", "int8").code == 0
+    with Registry(tmp_path / "store") as registry:
+        assert {(row.namespace, row.codec) for row in registry.pages()} == {("tenant", "int8")}
+
+
 @pytest.mark.parametrize(
     ("lines", "options", "message"),
     [
         ([], (), "holds no question"),
         (LINES, ("--policy", "magic@2"), "unknown policy"),
+        (LINES, ("--codec", "int2"), "unknown codec"),
+        (LINES, ("--namespace", ""), "namespace"),
         (LINES, ("--resume", "--overwrite"), "exclude each other"),
     ],
 )

@@ -24,6 +24,20 @@ def test_names_alone_need_no_model(run: Run, docs: Path, tmp_path: Path) -> None
     assert "+ kettle.md" in result.out
 
 
+def test_names_and_pages_of_a_namespace(run: Run, docs: Path, model: Path, tmp_path: Path) -> None:
+    place = ("--store", tmp_path / "store", "--namespace", "tenant")
+    assert run("sync", docs, "--model", model, "--codec", "int8", *place, "--json").json["built"] == 3
+    assert len(run("affix", "list", *place, "--json").json["affixes"]) == 3
+    assert run("affix", "list", "--store", tmp_path / "store", "--json").json["affixes"] == []
+    [page] = run("affix", "show", "kettle.md", *place, "--json").json["pages"]
+    assert page["codec"] == "int8"
+
+
+def test_an_unknown_codec(run: Run, docs: Path, tmp_path: Path) -> None:
+    result = run("sync", docs, "--codec", "int2", "--store", tmp_path / "store")
+    assert (result.code, "unknown codec 'int2'" in result.err) == (2, True)
+
+
 def test_no_folder(run: Run, tmp_path: Path) -> None:
     result = run("sync", tmp_path / "nowhere", "--store", tmp_path / "store")
     assert result.code == 2

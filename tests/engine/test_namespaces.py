@@ -97,3 +97,19 @@ def test_shared_is_a_list_of_names(model: LoadedModel) -> None:
         Engine(model, shared="river")
     with pytest.raises(ConfigError, match="shared"):
         Request("hello", shared="river")  # type: ignore[arg-type]
+
+
+def test_a_shared_page_is_kept_by_the_codec_that_was_asked_for(
+    model: LoadedModel, registry: Registry
+) -> None:
+    registry.register("doc0", RIVER, namespace=SHARED_NAMESPACE)
+    request = ask_about(RIVER, shared=("doc0",))
+    first = answer(model, registry, request, namespace="a", codec="int8")
+    second = answer(model, registry, request, namespace="b", codec="int8")
+    other = answer(model, registry, request, namespace="b")
+    assert [statuses(one) for one in (first, second, other)] == [["built"], ["hit"], ["built"]]
+    assert first.token_ids == second.token_ids
+    assert sorted((row.namespace, row.codec) for row in registry.pages()) == [
+        (SHARED_NAMESPACE, "int8"),
+        (SHARED_NAMESPACE, "raw"),
+    ]

@@ -151,3 +151,18 @@ def test_progress_counts_every_name(folder: Path, registry: Registry) -> None:
     seen: list[str] = []
     apply_changes(find_changes(folder, registry), registry, on_name=seen.append)
     assert sorted(seen) == ["harbour.md", "kettle.md"]
+
+
+def test_names_and_pages_belong_to_the_namespace(
+    folder: Path, registry: Registry, model: LoadedModel, engine: Engine
+) -> None:
+    sync(folder, registry, engine)
+    with Engine(model, registry, namespace="tenant") as theirs:
+        changes = find_changes(folder, registry, namespace="tenant")
+        assert len(changes.added) == 2
+        assert apply_changes(changes, registry, theirs) == 2
+    (folder / "kettle.md").unlink()
+    apply_changes(find_changes(folder, registry, namespace="tenant"), registry)
+    assert [record.name for record in registry.names("tenant")] == ["harbour.md"]
+    assert names(registry) == ["harbour.md", "kettle.md"]
+    assert sorted(row.namespace for row in registry.pages()) == ["default", "default", "tenant"]

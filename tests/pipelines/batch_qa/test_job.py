@@ -133,6 +133,17 @@ def test_a_preview_asks_nothing(engine: Engine) -> None:
     assert preview(engine, one, DecodingOptions(max_tokens=10_000))["over"] > 9_000
 
 
+def test_a_preview_looks_where_the_answers_will(model: LoadedModel, store: Path) -> None:
+    [one] = questions("lamp")
+    assert isinstance(one, Question)
+    with Registry(store) as registry, Engine(model, registry, namespace="tenant", codec="int8") as engine:
+        engine.warm(list(one.affixes))
+        found = preview(engine, one, OPTIONS)
+        assert found["expected_hits"] == found["affixes"] > 0
+    with Registry(store) as registry, Engine(model, registry, codec="int8") as engine:
+        assert preview(engine, one, OPTIONS)["expected_hits"] == 0
+
+
 def test_a_full_disk_ends_the_run(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Results(tmp_path / "out.jsonl", model="m", fingerprint="f") as results:
 
