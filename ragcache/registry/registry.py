@@ -95,12 +95,17 @@ class Registry(OpenStore):
     def warm(self, keys: Sequence[AffixKey], texts: Sequence[str] = ()) -> int:
         """Bring the pages of `keys` into memory, from the disk or the remote; how many are there now.
 
-        Counts neither hits nor misses. `texts` are as in `get`, in the order of `keys`. Raises `ConfigError`
-        for an unknown codec.
+        Counts neither hits nor misses, only what loading took. `texts` are as in `get`, in the order of
+        `keys`. Raises `ConfigError` for an unknown codec.
         """
         self._check_open()
-        pairs = zip(keys, texts or [""] * len(keys), strict=True)
-        return sum(self._find(key, text, far=True) is not None for key, text in pairs)
+        there = 0
+        for key, text in zip(keys, texts or [""] * len(keys), strict=True):
+            found = self._find(key, text, far=True)
+            there += found is not None
+            if found is not None and found.load_s is not None:
+                self._shelf.touch(found.digest, found.load_s, hits=0)
+        return there
 
     def _find(self, key: AffixKey, text: str, *, far: bool) -> _Found | None:
         codec_for(key.codec)

@@ -60,9 +60,9 @@ class Shelf:
             )
         return self.index
 
-    def touch(self, digest: str, load_s: float | None) -> None:
+    def touch(self, digest: str, load_s: float | None, hits: int = 1) -> None:
         """Note a hit and what loading took, None from memory; rows are brought up to date now and then."""
-        if self._uses.add(digest, load_s):
+        if self._uses.add(digest, load_s, hits):
             self.flush()
 
     def flush(self) -> None:

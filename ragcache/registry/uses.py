@@ -24,9 +24,9 @@ class Use:
         """Mean seconds of a load; None without one."""
         return self.total_load_s / self.loads if self.loads else None
 
-    def and_hit(self, load_s: float | None) -> Use:
-        """With one more hit, which took `load_s` to load; None if it was in memory."""
-        return Use(self.hits + 1, self.loads + (load_s is not None), self.total_load_s + (load_s or 0.0))
+    def and_then(self, hits: int, load_s: float | None) -> Use:
+        """With more hits, one of which took `load_s` to load; None if the page was in memory."""
+        return Use(self.hits + hits, self.loads + (load_s is not None), self.total_load_s + (load_s or 0.0))
 
 
 class PendingUses:
@@ -37,10 +37,13 @@ class PendingUses:
         self._uses: OrderedDict[str, Use] = OrderedDict()
         self._taken_s = time.monotonic()
 
-    def add(self, digest: str, load_s: float | None) -> bool:
-        """Note a hit and the seconds it took to load, if it did; True when it is time to `take`."""
+    def add(self, digest: str, load_s: float | None, hits: int = 1) -> bool:
+        """Note a hit and the seconds it took to load, if it did; True when it is time to `take`.
+
+        0 `hits` for a page that is loaded ahead of its use.
+        """
         with self._lock:
-            self._uses[digest] = self._uses.get(digest, Use()).and_hit(load_s)
+            self._uses[digest] = self._uses.get(digest, Use()).and_then(hits, load_s)
             self._uses.move_to_end(digest)
             return len(self._uses) >= HELD_PAGES or time.monotonic() - self._taken_s >= HELD_S
 

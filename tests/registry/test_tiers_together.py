@@ -90,6 +90,20 @@ def test_a_download_is_no_measure_of_this_disk(tmp_path: Path, make_key, make_pa
         assert row.hits == 2
 
 
+def test_what_loading_ahead_took_is_remembered(path: Path, make_key, make_page) -> None:
+    key = make_key()
+    with Registry(path) as registry:
+        registry.put(key, make_page(key), encode_s=1.5)
+    with Registry(path) as registry:
+        assert registry.warm([key]) == 1
+        (row,) = registry.pages()
+        assert (row.hits, row.load_s > 0) == (0, True)
+        registry.get(key)
+        (again,) = registry.pages()
+        assert (again.hits, again.load_s) == (1, row.load_s)
+        assert registry.stats().saved_s == pytest.approx(1.5 - row.load_s)
+
+
 def test_an_encrypted_store_has_the_exact_limit_and_pins_too(path: Path, make_key, make_page) -> None:
     keys = [make_key(first) for first in (0, 10, 20)]
     sealed = path.parent / "sealed"
