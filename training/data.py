@@ -58,14 +58,17 @@ class Stage:
 class Batch:
     """`token_ids` `[rows, tokens]` masked; `picked` `[m]` flat indices with `targets`, `weights`, `answer`.
 
-    `answer` numbers the fully masked answers (-1: none), to measure one-step exact match. `pointers` holds,
-    per taught head, flat indices `[p]` of rows and the positions `[p, SOURCES]` in their sequence that they
-    are to look at (-1: none).
+    `affixes` numbers the affix of each token (-1: none); `stale` ones see no other. `answer` numbers the
+    fully masked answers (-1: none), to measure one-step exact match. `pointers` holds, per taught head, flat
+    indices `[p]` of rows and the positions `[p, SOURCES]` in their sequence that they are to look at (-1:
+    none).
     """
 
     token_ids: Tensor
     positions: Tensor
     valid: Tensor
+    affixes: Tensor
+    stale: Tensor
     picked: Tensor
     targets: Tensor
     weights: Tensor
@@ -132,10 +135,11 @@ class SequenceMaker:
             )
         if self.rng.random() < SUBSTITUTED:
             made = self.substituter.apply(made)
-        ids = [self.bos]
+        ids, system = [self.bos], None
         if self.rng.random() < stage.system_share:
-            self._turn(ids, "system", self.rng.choices(SYSTEM_PROMPTS, (5, 1, 1, 1))[0])
+            system = self._turn(ids, "system", self.rng.choices(SYSTEM_PROMPTS, (5, 1, 1, 1))[0])
         canvases: list[tuple[int, int]] = []
+        affixes = [] if system is None else [system.tokens(1, len(system.text) - 1)]
         pointers, documents = Pointers(), None
         for number, qa in enumerate(made.questions):
             text = self._user(made, qa.question, stage.plain) if number == 0 else f"Question: {qa.question}"
@@ -150,11 +154,12 @@ class SequenceMaker:
             if documents is None:
                 documents = turn
                 pointers.told(documents, made)
+                affixes += [documents.tokens(documents.text.find(doc), len(doc)) for doc in made.docs]
             pointers.asked(range(len(ids), len(ids) + len(content)), qa, turn, documents, content)
             answer = self._answer(content, number == len(made.questions) - 1, room, stage.canvases)
             canvases.append((len(ids), len(ids) + len(answer)))
             ids += answer
-        return Sequence(ids, canvases, pointers.targets) if canvases else None
+        return Sequence(ids, canvases, pointers.targets, affixes) if canvases else None
 
     def batches(self, stage: Stage) -> Iterator[Batch]:
         """Endless batches of fixed shape."""
@@ -171,6 +176,8 @@ class SequenceMaker:
         rows, tokens = len(sequences), stage.tokens
         token_ids = torch.full((rows, tokens), self.eos)
         valid = torch.zeros(rows, tokens, dtype=torch.bool)
+        affixes = torch.full((rows, tokens), -1)
+        stale = torch.zeros(rows, tokens, dtype=torch.bool)
         positions = torch.arange(tokens).repeat(rows, 1)
         picked: list[tuple[int, int, float, int]] = []
         looking: dict[str, tuple[list[int], list[list[int]]]] = {name: ([], []) for name in POINTERS}
@@ -190,9 +197,12 @@ class SequenceMaker:
                     looking[name][1].append(sources)
             token_ids[row, : len(ids)] = torch.tensor(ids)
             valid[row, : len(ids)] = True
+            for number, span in enumerate(sequence.affixes):
+                affixes[row, span] = number
+            stale[row, [position for position, _ in self.masker.stale(sequence)]] = True
         picked += [(0, 0, 0.0, -1)] * (
             -len(picked) % 512
         )  # few different shapes: the allocator keeps its memory
         index, target, weight, answer = (torch.tensor(column) for column in zip(*picked, strict=True))
         pointers = {name: to_tensors(*found) for name, found in looking.items()}
-        return Batch(token_ids, positions, valid, index, target, weight, answer, pointers)
+        return Batch(token_ids, positions, valid, affixes, stale, index, target, weight, answer, pointers)

@@ -11,10 +11,12 @@ from ragcache.model.path import Values
 from ragcache.model.ragged import ActiveRows
 from ragcache.model.rows import LayerRows
 
+HIDDEN = -1e4  # finite, so that a row that may not see what it is taught to see has a gradient of 0
+
 
 @dataclass(frozen=True)
 class DenseAttention:
-    """`bias` `[rows, 1, 1, tokens]` is 0 where a key may be seen and -inf at padding.
+    """`bias` `[rows, 1, tokens, tokens]` is 0 where a row may see a key and `HIDDEN` where not.
 
     `looks` receives the scores `[rows, tokens, tokens]` of the heads `taught` = ((layer, head), ...), which
     are in order of layers.
@@ -48,8 +50,8 @@ def pointer_loss(scores: Tensor, pointing: Tensor, sources: Tensor) -> Tensor:
     `scores` `[rows, tokens, tokens]` before the softmax. Rows without any source count for nothing.
     """
     known = sources >= 0
-    kept = known.any(dim=-1)
     attention = torch.log_softmax(scores.flatten(0, 1)[pointing].float(), dim=-1)
-    there = attention.gather(1, sources.clamp(min=0)).masked_fill(~known, -1e9)
+    there = attention.gather(1, sources.clamp(min=0)).masked_fill(~known, HIDDEN)
+    kept = there.amax(dim=-1) > HIDDEN / 2
     losses = torch.where(kept, -torch.logsumexp(there, dim=-1), 0.0)
     return losses.sum() / kept.sum().clamp(min=1)

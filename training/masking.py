@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from training.pointers import Targets
@@ -16,11 +16,15 @@ FULL_SHARE, TAIL_SHARE = 0.5, 0.28  # of the answers; the rest is masked at rand
 
 @dataclass(frozen=True)
 class Sequence:
-    """One conversation: all token ids, per answer the slice that is the canvas, where heads are to look."""
+    """One conversation: all token ids, per answer the slice that is the canvas, where heads are to look.
+
+    `affixes` are the positions of each document and of the system prompt.
+    """
 
     ids: list[int]
     canvases: list[tuple[int, int]]
     targets: Targets
+    affixes: list[list[int]] = field(default_factory=list)
 
     @cached_property
     def answered(self) -> set[int]:
@@ -41,6 +45,10 @@ class Masked:
     index: int
     weight: float
     answer: int | None = None
+
+
+# Share of conversations whose affixes do not see the rest, and how many of their tokens see it all the same.
+REUSED_SHARE, ANCHORS = 0.6, (0.0, 0.1, 0.2, 0.2, 0.5)
 
 
 class Masker:
@@ -65,6 +73,14 @@ class Masker:
             others = (i for i in range(1, len(sequence.ids)) if i not in inside)
             masked += [Masked(i, 0.5) for i in others if self.rng.random() < rate]
         return masked
+
+    def stale(self, sequence: Sequence) -> list[tuple[int, int]]:
+        """`(position, affix number)` of the tokens that see their own affix only, as pages do."""
+        if self.rng.random() >= REUSED_SHARE:
+            return []
+        anchors = self.rng.choice(ANCHORS)
+        spans = enumerate(sequence.affixes)
+        return [(p, number) for number, span in spans for p in span if self.rng.random() >= anchors]
 
     def _answer(self, canvas: int, told: int) -> list[bool]:
         """Flags of a canvas whose first `told` tokens are the answer and its end: all, a tail, or any."""

@@ -25,7 +25,7 @@ from ragcache.model.config import ModelConfig
 from ragcache.model.rows import Rows
 from ragcache.model.transformer import MaskPredictor
 from training.data import Batch, SequenceMaker, Stage
-from training.dense import DenseAttention, pointer_loss
+from training.dense import HIDDEN, DenseAttention, pointer_loss
 from training.pointers import POINTERS
 from training.tokenizer import train_tokenizer
 
@@ -181,7 +181,7 @@ class Trainer:
         for optimiser, base in zip(self.optimisers, self.rates, strict=True):
             for group in optimiser.param_groups:
                 group["lr"] = base * self.rate()
-        bias = torch.where(batch.valid, 0.0, float("-inf"))[:, None, None, :]
+        bias = visibility(batch)
         with torch.autocast("cpu", torch.bfloat16):
             hidden, looks = self.trunk(batch.token_ids, batch.positions, bias)
             logits = self.model.logits(hidden[batch.picked]).float()
@@ -268,6 +268,13 @@ class Trainer:
             optimiser.load_state_dict({**optimiser.state_dict(), "state": state})
         saved = json.loads((self.out / "progress.json").read_text(encoding="utf-8"))
         self.progress = Progress(saved["step"], saved["tokens"], saved["seconds"], saved["stage"])
+
+
+def visibility(batch: Batch) -> Tensor:
+    """Attention bias `[rows, 1, tokens, tokens]`: no padding, and stale tokens see their own affix only."""
+    own = batch.affixes[:, :, None] == batch.affixes[:, None, :]
+    seen = batch.valid[:, None, :] & (own | ~batch.stale[:, :, None])
+    return torch.where(seen, 0.0, HIDDEN)[:, None]
 
 
 def one_step_exact_match(logits: Tensor, batch: Batch) -> float:

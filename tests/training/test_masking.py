@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 from training.masking import PADDING_WEIGHT, Masked, Masker, Sequence
 
@@ -43,3 +44,12 @@ def test_other_tokens_are_masked_only_where_asked_and_never_the_first() -> None:
     assert all(m.index in SEQUENCE.answered for drawn in draws() for m in drawn)
     outside = {m.index for drawn in draws(everywhere=True) for m in drawn} - SEQUENCE.answered
     assert outside == {1, 2, 8}
+
+
+def test_stale_tokens_are_affix_tokens_and_at_times_all_of_them() -> None:
+    masker = Masker(random.Random(1), EOT)
+    sequence = replace(SEQUENCE, affixes=[[1, 2], [8]])
+    seen = {tuple(masker.stale(sequence)) for _ in range(300)}
+    assert () in seen  # nothing reused
+    assert ((1, 0), (2, 0), (8, 1)) in seen  # no anchors
+    assert {position for drawn in seen for position, _ in drawn} == {1, 2, 8}

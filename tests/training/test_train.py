@@ -7,18 +7,19 @@ from pathlib import Path
 
 import pytest
 import torch
+from tokenizers import Tokenizer
 
 from ragcache.model.catalog import NANO
 from ragcache.model.checkpoint import load_model
 from ragcache.model.transformer import MaskPredictor
-from training.data import Batch, Stage
+from training.data import Batch, SequenceMaker, Stage
 from training.export import export
-from training.train import Trainer, initialise, nano_config, one_step_exact_match
+from training.train import STAGES, Trainer, initialise, nano_config, one_step_exact_match, visibility
 
 
 def batch(targets: list[int], answer: list[int]) -> Batch:
     nothing = torch.empty(0)
-    return Batch(nothing, nothing, nothing, nothing, torch.tensor(targets), nothing, torch.tensor(answer), {})
+    return Batch(*[nothing] * 6, torch.tensor(targets), nothing, torch.tensor(answer), {})
 
 
 def test_exact_match_counts_whole_answers() -> None:
@@ -65,3 +66,17 @@ def test_starts_from_a_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     trained = load_model(NANO, dtype=torch.float32).state_dict()
     assert all(torch.equal(value, trained[name]) for name, value in trainer.model.state_dict().items())
     assert trainer.progress.stage > 0
+
+
+def test_stale_tokens_see_their_affix_alone_and_nobody_sees_padding() -> None:
+    maker = SequenceMaker(Tokenizer.from_file(str(NANO / "tokenizer.json")), seed=3)
+    made = [one for one in (maker.sequence(STAGES[2]) for _ in range(12)) if one is not None]
+    batch = maker.collate(made, STAGES[2])
+    seen = visibility(batch)[:, 0] == 0.0
+    assert bool(batch.stale.any())
+    for row, sequence in enumerate(made):
+        for position, own in [(p, span) for span in sequence.affixes for p in span]:
+            if batch.stale[row, position]:
+                assert seen[row, position].nonzero().squeeze(-1).tolist() == own
+        free = next(p for p in range(len(sequence.ids)) if not batch.stale[row, p])
+        assert seen[row, free].nonzero().squeeze(-1).tolist() == list(range(len(sequence.ids)))
