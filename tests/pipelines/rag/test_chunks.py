@@ -164,6 +164,6 @@ def test_limits_are_checked(limit: int, hard: int | None) -> None:
     ],
 )
 def test_a_large_document_takes_linear_time(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()  # of this process alone: others may keep the machine busy
     cut(text * (300_000 // len(text)), 1200)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
