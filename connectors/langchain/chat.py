@@ -38,16 +38,6 @@ class ChatRagCache(EngineSettings, BaseChatModel):
     def _llm_type(self) -> str:
         return "ragcache-chat"
 
-    @property
-    def _identifying_params(self) -> dict[str, Any]:
-        return self.output_settings()
-
-    def get_token_ids(self, text: str) -> list[int]:
-        """Token ids of plain text in the model's own vocabulary; loads the model."""
-        if self.custom_get_token_ids is not None:
-            return self.custom_get_token_ids(text)
-        return list(self.engine.get().model.tokenizer.encode(text).ids)
-
     def _resolve_model_profile(self) -> ModelProfile | None:
         profile = ModelProfile(
             text_inputs=True, text_outputs=True, image_inputs=False, audio_inputs=False, pdf_inputs=False,

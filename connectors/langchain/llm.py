@@ -41,16 +41,6 @@ class RagCacheLLM(EngineSettings, BaseLLM):
     def _llm_type(self) -> str:
         return "ragcache"
 
-    @property
-    def _identifying_params(self) -> dict[str, Any]:
-        return self.output_settings()
-
-    def get_token_ids(self, text: str) -> list[int]:
-        """Token ids of plain text in the model's own vocabulary; loads the model."""
-        if self.custom_get_token_ids is not None:
-            return self.custom_get_token_ids(text)
-        return list(self.engine.get().model.tokenizer.encode(text).ids)
-
     def generate_prompt(
         self,
         prompts: list[PromptValue],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeAlias
 
@@ -100,6 +100,19 @@ class EngineSettings(BaseModel):
                     "make an EngineHandle for each, or leave it out"
                 )
         return {**values, **own, "engine": handle}
+
+    # A field of LangChain's models, declared here for what is shared by both.
+    custom_get_token_ids: Callable[[str], list[int]] | None = Field(default=None, exclude=True)
+
+    @property
+    def _identifying_params(self) -> dict[str, Any]:
+        return self.output_settings()
+
+    def get_token_ids(self, text: str) -> list[int]:
+        """Token ids of plain text in the model's own vocabulary; loads the model."""
+        if self.custom_get_token_ids is not None:
+            return self.custom_get_token_ids(text)
+        return list(self.engine.get().model.tokenizer.encode(text).ids)
 
     @field_validator("affixes")
     @classmethod
