@@ -10,6 +10,7 @@ from torch import Tensor
 from ragcache.model.path import Values
 from ragcache.model.ragged import ActiveRows
 from ragcache.model.rows import LayerRows
+from training.data import Batch
 
 HIDDEN = -1e4  # finite, so that a row that may not see what it is taught to see has a gradient of 0
 
@@ -42,6 +43,13 @@ class DenseAttention:
         self.looks.extend(scores[:, head] for at, head in self.taught if at == layer)
         mixed: Tensor = torch.softmax(scores, dim=-1).to(v.dtype) @ v
         return mixed.transpose(1, 2).flatten(0, 1)
+
+
+def visibility(batch: Batch) -> Tensor:
+    """Attention bias `[rows, 1, tokens, tokens]`: no padding, and stale tokens see their own affix only."""
+    own = batch.affixes[:, :, None] == batch.affixes[:, None, :]
+    seen = batch.valid[:, None, :] & (own | ~batch.stale[:, :, None])
+    return torch.where(seen, 0.0, HIDDEN)[:, None]
 
 
 def pointer_loss(scores: Tensor, pointing: Tensor, sources: Tensor) -> Tensor:

@@ -24,36 +24,14 @@ from ragcache.model.checkpoint import load_model
 from ragcache.model.config import ModelConfig
 from ragcache.model.rows import Rows
 from ragcache.model.transformer import MaskPredictor
+from training.curriculum import ADVANCE_AT, LAST_REPLAY, REPLAY, STAGES
 from training.data import Batch, SequenceMaker, Stage
-from training.dense import HIDDEN, DenseAttention, pointer_loss
+from training.dense import DenseAttention, pointer_loss, visibility
 from training.pointers import POINTERS
 from training.tokenizer import train_tokenizer
 
-COPY = {"single": 0.4, "cloze": 0.6}
-SPANS = {"single": 0.45, "cloze": 0.25, "not_stated": 0.15, "number": 0.1, "list": 0.05}
-ALL = {
-    "single": 0.28, "cloze": 0.06, "two_hop": 0.25, "not_stated": 0.26, "number": 0.03,
-    "list": 0.03, "yes_no": 0.02, "recency": 0.05, "compare": 0.02,
-}  # fmt: skip
-STAGES = (
-    Stage(64, 160, (1, 1), (1, 1), questions=1, kinds=COPY, system_share=0.0, canvases=(8,), plain=True),
-    Stage(128, 84, (1, 1), (1, 2), questions=2, kinds=COPY, system_share=0.2, canvases=(8,)),
-    Stage(224, 48, docs=(1, 2), facts=(1, 3), questions=4, kinds=SPANS),
-    Stage(384, 28, docs=(2, 4), facts=(2, 3), questions=12, kinds=ALL, linked=0.1),
-    Stage(560, 19, docs=(2, 6), facts=(2, 5), questions=14, kinds=ALL, linked=0.15),
-    Stage(736, 14, docs=(2, 5), facts=(4, 9), questions=14, kinds=ALL),
-    Stage(336, 31, docs=(2, 5), facts=(2, 4), questions=1, kinds=ALL, linked=0.1),
-    Stage(576, 18, docs=(2, 6), facts=(2, 9), questions=1, kinds=ALL, linked=0.1),
-)
-ADVANCE_AT = 0.5
 POINTER_WEIGHT = 1.0
 LOG_EVERY = 7  # prime to the length of REPLAY: all stages are seen
-# How many stages back each of ten steps in turn goes: earlier stages are replayed, else they are forgotten,
-# and those with many questions a reading teach more a second. Once the rate falls, what users do counts most:
-# one question. (A conversation with many is easier: trained on those alone, exact match fell from .94 to .86
-# with a single question, and "not stated" from .89 to .68.)
-REPLAY = (0, 3, 1, 4, 2, 0, 4, 1, 3, 1)
-LAST_REPLAY = (0, 1, 3, 0, 1, 3, 2, 1, 0, 3)
 
 
 def nano_config(vocab_size: int, eos_id: int, mask_id: int) -> ModelConfig:
@@ -268,13 +246,6 @@ class Trainer:
             optimiser.load_state_dict({**optimiser.state_dict(), "state": state})
         saved = json.loads((self.out / "progress.json").read_text(encoding="utf-8"))
         self.progress = Progress(saved["step"], saved["tokens"], saved["seconds"], saved["stage"])
-
-
-def visibility(batch: Batch) -> Tensor:
-    """Attention bias `[rows, 1, tokens, tokens]`: no padding, and stale tokens see their own affix only."""
-    own = batch.affixes[:, :, None] == batch.affixes[:, None, :]
-    seen = batch.valid[:, None, :] & (own | ~batch.stale[:, :, None])
-    return torch.where(seen, 0.0, HIDDEN)[:, None]
 
 
 def one_step_exact_match(logits: Tensor, batch: Batch) -> float:

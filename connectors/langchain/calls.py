@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import aclosing, closing, contextmanager
 from itertools import count
+from typing import TypeVar
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.outputs import ChatGenerationChunk, GenerationChunk
 
 from ragcache.engine import Completion, Engine, Request
 from ragcache.errors import RagCacheError
+
+Chunk = TypeVar("Chunk", GenerationChunk, ChatGenerationChunk)
 
 
 @contextmanager
@@ -47,6 +53,36 @@ async def answers_async(engine: Engine, requests: Sequence[Request], *, retries:
             if attempt >= retries or isinstance(error, RagCacheError):
                 raise
     raise AssertionError("unreachable")
+
+
+def chunks(
+    engine: Engine,
+    request: Request,
+    to_chunk: Callable[[str | Completion], Chunk],
+    run_manager: CallbackManagerForLLMRun | None,
+) -> Generator[Chunk]:
+    """The answer's pieces as LangChain's chunks, each told to the callbacks before it is handed on."""
+    with closing(pieces(engine, request)) as answer:
+        for piece in answer:
+            chunk = to_chunk(piece)
+            if run_manager is not None:
+                run_manager.on_llm_new_token(chunk.text, chunk=chunk)
+            yield chunk
+
+
+async def chunks_async(
+    engine: Engine,
+    request: Request,
+    to_chunk: Callable[[str | Completion], Chunk],
+    run_manager: AsyncCallbackManagerForLLMRun | None,
+) -> AsyncGenerator[Chunk]:
+    """As `chunks`; the event loop is never blocked."""
+    async with aclosing(pieces_async(engine, request)) as answer:
+        async for piece in answer:
+            chunk = to_chunk(piece)
+            if run_manager is not None:
+                await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
+            yield chunk
 
 
 def pieces(engine: Engine, request: Request) -> Generator[str | Completion]:

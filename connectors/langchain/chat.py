@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing
+from functools import partial
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
@@ -12,7 +13,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from pydantic import ConfigDict
 
-from ragcache.connectors.langchain.calls import answers, answers_async, pieces, pieces_async
+from ragcache.connectors.langchain.calls import answers, answers_async, chunks, chunks_async
 from ragcache.connectors.langchain.messages import MarkedPrompt, mark_messages, to_message
 from ragcache.connectors.langchain.report import response_metadata, usage_metadata
 from ragcache.connectors.langchain.settings import EngineSettings
@@ -90,12 +91,8 @@ class ChatRagCache(EngineSettings, BaseChatModel):
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
         marked, request = self._request(messages, stop, kwargs)
-        with closing(pieces(self.engine.get(), request)) as answer:
-            for piece in answer:
-                chunk = _chunk(piece, marked)
-                if run_manager is not None:
-                    run_manager.on_llm_new_token(chunk.text, chunk=chunk)
-                yield chunk
+        with closing(chunks(self.engine.get(), request, partial(_chunk, marked), run_manager)) as found:
+            yield from found
 
     async def _astream(
         self,
@@ -105,11 +102,9 @@ class ChatRagCache(EngineSettings, BaseChatModel):
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
         marked, request = self._request(messages, stop, kwargs)
-        async with aclosing(pieces_async(await self.engine.aget(), request)) as answer:
-            async for piece in answer:
-                chunk = _chunk(piece, marked)
-                if run_manager is not None:
-                    await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
+        engine = await self.engine.aget()
+        async with aclosing(chunks_async(engine, request, partial(_chunk, marked), run_manager)) as found:
+            async for chunk in found:
                 yield chunk
 
     def _request(
@@ -132,7 +127,7 @@ def _result(completion: Completion, marked: MarkedPrompt) -> ChatResult:
     return ChatResult(generations=[generation], llm_output={"model_name": completion.model})
 
 
-def _chunk(piece: str | Completion, marked: MarkedPrompt) -> ChatGenerationChunk:
+def _chunk(marked: MarkedPrompt, piece: str | Completion) -> ChatGenerationChunk:
     """A piece of text, or at the end an empty one that carries usage and report."""
     if isinstance(piece, str):
         return ChatGenerationChunk(message=AIMessageChunk(content=piece))

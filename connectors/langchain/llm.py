@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import aclosing, closing
+from functools import partial
 from typing import Any
 
 from langchain_core.callbacks import (
@@ -17,7 +18,7 @@ from langchain_core.prompt_values import PromptValue
 from langchain_core.runnables import RunnableConfig
 from pydantic import ConfigDict
 
-from ragcache.connectors.langchain.calls import answers, answers_async, pieces, pieces_async
+from ragcache.connectors.langchain.calls import answers, answers_async, chunks, chunks_async
 from ragcache.connectors.langchain.messages import MarkedPrompt, keep_roles, mark
 from ragcache.connectors.langchain.report import generation_info
 from ragcache.connectors.langchain.settings import EngineSettings
@@ -142,12 +143,8 @@ class RagCacheLLM(EngineSettings, BaseLLM):
         **kwargs: Any,
     ) -> Iterator[GenerationChunk]:
         (marked,), (request,) = self._requests([prompt], stop, kwargs)
-        with closing(pieces(self.engine.get(), request)) as answer:
-            for piece in answer:
-                chunk = _chunk(piece, marked)
-                if run_manager is not None:
-                    run_manager.on_llm_new_token(chunk.text, chunk=chunk)
-                yield chunk
+        with closing(chunks(self.engine.get(), request, partial(_chunk, marked), run_manager)) as found:
+            yield from found
 
     async def _astream(
         self,
@@ -157,11 +154,9 @@ class RagCacheLLM(EngineSettings, BaseLLM):
         **kwargs: Any,
     ) -> AsyncIterator[GenerationChunk]:
         (marked,), (request,) = self._requests([prompt], stop, kwargs)
-        async with aclosing(pieces_async(await self.engine.aget(), request)) as answer:
-            async for piece in answer:
-                chunk = _chunk(piece, marked)
-                if run_manager is not None:
-                    await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
+        engine = await self.engine.aget()
+        async with aclosing(chunks_async(engine, request, partial(_chunk, marked), run_manager)) as found:
+            async for chunk in found:
                 yield chunk
 
     def _requests(
@@ -181,7 +176,7 @@ def _result(completions: Sequence[Completion], marked: Sequence[MarkedPrompt]) -
     return LLMResult(generations=generations, llm_output={"model_name": ", ".join(names)})
 
 
-def _chunk(piece: str | Completion, marked: MarkedPrompt) -> GenerationChunk:
+def _chunk(marked: MarkedPrompt, piece: str | Completion) -> GenerationChunk:
     """A piece of text, or at the end an empty one that carries the report."""
     if isinstance(piece, str):
         return GenerationChunk(text=piece)

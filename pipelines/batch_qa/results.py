@@ -10,9 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from filelock import FileLock, Timeout
-
 from ragcache.errors import ConfigError, InputError
+from ragcache.evaluation.exclusive import exclusive
 
 Row = Mapping[str, Any]
 
@@ -32,13 +31,11 @@ class Results:
         self.path, self.model, self.fingerprint = path, model, fingerprint
         if resume and overwrite:
             raise ConfigError("--resume and --overwrite exclude each other; give one")
-        if not path.absolute().parent.is_dir():
-            raise ConfigError(f"{path}: cannot be written (there is no folder {path.parent}); make it first")
         if path.exists() and not (resume or overwrite):
             raise ConfigError(f"{path}: exists already; use --resume to go on, or --overwrite")
         self._open = ExitStack()
         try:
-            self._lock()
+            self._open.enter_context(exclusive(path, "batch", ConfigError))
             rows = self._rows() if resume and path.exists() else []
             kept = [row for row in rows if row["error"] is None]
             self.finished = frozenset(str(row["custom_id"]) for row in kept)
@@ -74,21 +71,6 @@ class Results:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _lock(self) -> None:
-        beside = self.path.with_name(self.path.name + ".lock")
-        lock = FileLock(beside, timeout=0, thread_local=False)
-        try:
-            lock.acquire()
-        except Timeout:
-            raise ConfigError(f"{self.path}: another batch writes to it; choose another file") from None
-
-        def release() -> None:
-            with suppress(OSError):
-                beside.unlink()  # while held: who waits for it takes a new one
-            lock.release()
-
-        self._open.callback(release)
 
     def _rows(self) -> list[dict[str, Any]]:
         data = self.path.read_bytes()

@@ -15,10 +15,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from ragcache.errors import InputError
 from ragcache.evaluation.answers import Answer, Key
+from ragcache.evaluation.exclusive import exclusive
 from ragcache.evaluation.jsonl import Record, records
 
 _FORMAT = {"ragcache_eval": 1}
@@ -38,7 +37,7 @@ class Journal:
         self._path = path
         self._answers: dict[Key, Answer] = {}
         with ExitStack() as stack:
-            stack.enter_context(_alone(path))
+            stack.enter_context(exclusive(path, "evaluation"))
             with self._translated():
                 # Unbuffered, so that a failed write leaves nothing to be written later.
                 self._file = stack.enter_context(path.open("a+b", buffering=0))
@@ -125,30 +124,6 @@ class Journal:
             raise InputError(
                 f"{self._path}: cannot be read and written ({error.strerror or error}); choose another file"
             ) from error
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Hold `path` against other processes and other journals of this one."""
-    beside = Path(f"{os.path.abspath(path)}.lock")
-    if not beside.parent.is_dir():
-        raise InputError(f"{path}: there is no folder {beside.parent}; make it first")
-    lock = FileLock(beside, timeout=0, thread_local=False)
-    try:
-        lock.acquire()
-    except Timeout:
-        raise InputError(
-            f"{path}: another evaluation writes to it; wait for it or choose another file"
-        ) from None
-    except OSError as error:
-        raise InputError(f"{beside}: cannot be written ({error.strerror}); choose another folder") from error
-    try:
-        yield
-    finally:
-        # Removed while held: who waits on this file finds it gone and takes a new one.
-        with suppress(OSError):
-            beside.unlink()
-        lock.release()
 
 
 def _line(values: Mapping[str, Any]) -> bytes:

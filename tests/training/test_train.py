@@ -12,9 +12,11 @@ from tokenizers import Tokenizer
 from ragcache.model.catalog import NANO
 from ragcache.model.checkpoint import load_model
 from ragcache.model.transformer import MaskPredictor
+from training.curriculum import STAGES
 from training.data import Batch, SequenceMaker, Stage
+from training.dense import visibility
 from training.export import export
-from training.train import STAGES, Trainer, initialise, nano_config, one_step_exact_match, visibility
+from training.train import Trainer, initialise, nano_config, one_step_exact_match
 
 
 def batch(targets: list[int], answer: list[int]) -> Batch:
