@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from tokenizers import Tokenizer
@@ -31,6 +32,9 @@ LAYOUTS = (
 )
 SUBSTITUTED = 0.75
 HOPS = (1, 4)
+DOCUMENTS_FIRST = (0, 1, 2, 4)  # of the layouts
+PARAGRAPHS = 0.3  # share of documents with blank lines inside, as pages written by people have
+BREAK = re.compile(r"(?<=[a-z0-9]\.) (?=[A-Z])")
 LAYOUT_WEIGHTS = (8, 1, 1, 1, 1, 1)
 
 
@@ -40,6 +44,7 @@ class Stage:
 
     `canvases` are the lengths of the last canvas; `plain` leaves out other layouts and masks in documents;
     `linked` is the share of stories whose answers need several documents (chains, pronouns, comparisons).
+    With `branched`, the questions do not see one another: many prompts of one question, read at once.
     """
 
     tokens: int
@@ -52,14 +57,15 @@ class Stage:
     canvases: tuple[int, ...] = (8, 16, 16, 32)
     plain: bool = False
     linked: float = 0.0
+    branched: bool = False
 
 
 @dataclass(frozen=True)
 class Batch:
     """`token_ids` `[rows, tokens]` masked; `picked` `[m]` flat indices with `targets`, `weights`, `answer`.
 
-    `affixes` numbers the affix of each token (-1: none); `stale` ones see no other. `answer` numbers the
-    fully masked answers (-1: none), to measure one-step exact match. `pointers` holds, per taught head, flat
+    `affixes` numbers the affix of each token (-1: none); `stale` ones see no other. Tokens of a branch (0:
+    none) are seen by their branch alone. `answer` numbers the fully masked answers (-1: none), to measure one-step exact match. `pointers` holds, per taught head, flat
     indices `[p]` of rows and the positions `[p, SOURCES]` in their sequence that they are to look at (-1:
     none).
     """
@@ -69,6 +75,7 @@ class Batch:
     valid: Tensor
     affixes: Tensor
     stale: Tensor
+    branches: Tensor
     picked: Tensor
     targets: Tensor
     weights: Tensor
@@ -99,9 +106,39 @@ class SequenceMaker:
         ids += [*turn.encoding.ids, self.eot]
         return turn
 
-    def _user(self, made: Story, question: str, plain: bool) -> str:
+    def _story(self, stage: Stage) -> Story:
+        """Documents and questions, at times with made-up words and with paragraphs."""
+        split = Split(names="train", templates="train")
+        if self.rng.random() < stage.linked:
+            kind = self.rng.choice(LINKED_KINDS)
+            made = linked_story(self.rng, split, kind, questions=stage.questions, hops=HOPS)
+        else:
+            made = story(
+                self.rng,
+                split,
+                docs=stage.docs,
+                facts=stage.facts,
+                questions=stage.questions,
+                kinds=stage.kinds,
+            )
+        if self.rng.random() < SUBSTITUTED:
+            made = self.substituter.apply(made)
+        return made if stage.plain else replace(made, docs=tuple(self._paragraphs(doc) for doc in made.docs))
+
+    def _paragraphs(self, doc: str) -> str:
+        if self.rng.random() >= PARAGRAPHS:
+            return doc
+        titled = doc.replace("\n", "\n\n", 1) if self.rng.random() < 0.5 else doc
+        return BREAK.sub(lambda _: self.rng.choice(("\n\n", " ", " ")), titled)
+
+    def _layout(self, stage: Stage) -> str:
+        if stage.plain:
+            return LAYOUTS[0]
+        known = DOCUMENTS_FIRST if stage.branched else range(len(LAYOUTS))
+        return LAYOUTS[self.rng.choices(known, [LAYOUT_WEIGHTS[at] for at in known])[0]]
+
+    def _user(self, made: Story, question: str, layout: str) -> str:
         docs = list(made.docs)
-        layout = LAYOUTS[0] if plain else self.rng.choices(LAYOUTS, LAYOUT_WEIGHTS)[0]
         cut = self.rng.randrange(1, len(docs)) if len(docs) > 1 else 1
         return layout.format(
             docs="\n\n".join(docs),
@@ -119,47 +156,42 @@ class SequenceMaker:
 
     def sequence(self, stage: Stage) -> Sequence | None:
         """One conversation, or None when it does not fit the stage's length."""
-        split = Split(names="train", templates="train")
-        if self.rng.random() < stage.linked:
-            made = linked_story(
-                self.rng, split, self.rng.choice(LINKED_KINDS), questions=stage.questions, hops=HOPS
-            )
-        else:
-            made = story(
-                self.rng,
-                split,
-                docs=stage.docs,
-                facts=stage.facts,
-                questions=stage.questions,
-                kinds=stage.kinds,
-            )
-        if self.rng.random() < SUBSTITUTED:
-            made = self.substituter.apply(made)
+        made, layout = self._story(stage), self._layout(stage)
         ids, system = [self.bos], None
         if self.rng.random() < stage.system_share:
             system = self._turn(ids, "system", self.rng.choices(SYSTEM_PROMPTS, (5, 1, 1, 1))[0])
-        canvases: list[tuple[int, int]] = []
         affixes = [] if system is None else [system.tokens(1, len(system.text) - 1)]
-        pointers, documents = Pointers(), None
+        canvases: list[tuple[int, int]] = []
+        branches: list[tuple[int, int]] = []
+        pointers, documents, head, shared = Pointers(), None, list(ids), 0
         for number, qa in enumerate(made.questions):
-            text = self._user(made, qa.question, stage.plain) if number == 0 else f"Question: {qa.question}"
-            turned = list(ids)
-            turn = self._turn(turned, "user", text)
-            turned += [self.start_header, *self._encode("assistant"), self.end_header]
-            content = self._encode(" " + qa.answer)
-            room = stage.tokens - len(turned)
+            whole = documents is None or stage.branched
+            text = self._user(made, qa.question, layout) if whole else f"Question: {qa.question}"
+            asked = list(head if shared else ids)
+            turn = self._turn(asked, "user", text)
+            asked += [self.start_header, *self._encode("assistant"), self.end_header]
+            start, content = len(ids), self._encode(" " + qa.answer)
+            if shared:
+                asked = ids + asked[shared:]
+                turn = replace(turn, start=turn.start + start - shared, first=start)
+            room = stage.tokens - len(asked)
             if room < len(content) + 1:
                 break
-            ids = turned
+            ids = asked
             if documents is None:
                 documents = turn
                 pointers.told(documents, made)
                 affixes += [documents.tokens(documents.text.find(doc), len(doc)) for doc in made.docs]
+                if stage.branched:
+                    start = shared = affixes[-1][-1] + 1
             pointers.asked(range(len(ids), len(ids) + len(content)), qa, turn, documents, content)
-            answer = self._answer(content, number == len(made.questions) - 1, room, stage.canvases)
+            last = stage.branched or number == len(made.questions) - 1
+            answer = self._answer(content, last, room, stage.canvases)
             canvases.append((len(ids), len(ids) + len(answer)))
             ids += answer
-        return Sequence(ids, canvases, pointers.targets, affixes) if canvases else None
+            if stage.branched:
+                branches.append((start, len(ids)))
+        return Sequence(ids, canvases, pointers.targets, affixes, branches) if canvases else None
 
     def batches(self, stage: Stage) -> Iterator[Batch]:
         """Endless batches of fixed shape."""
@@ -178,6 +210,7 @@ class SequenceMaker:
         valid = torch.zeros(rows, tokens, dtype=torch.bool)
         affixes = torch.full((rows, tokens), -1)
         stale = torch.zeros(rows, tokens, dtype=torch.bool)
+        branches = torch.zeros(rows, tokens, dtype=torch.int64)
         positions = torch.arange(tokens).repeat(rows, 1)
         picked: list[tuple[int, int, float, int]] = []
         looking: dict[str, tuple[list[int], list[list[int]]]] = {name: ([], []) for name in POINTERS}
@@ -199,10 +232,15 @@ class SequenceMaker:
             valid[row, : len(ids)] = True
             for number, span in enumerate(sequence.affixes):
                 affixes[row, span] = number
+            for number, (start, stop) in enumerate(sequence.branches):
+                branches[row, start:stop] = number + 1
+                positions[row, start:stop] -= start - sequence.branches[0][0]
             stale[row, [position for position, _ in self.masker.stale(sequence)]] = True
         picked += [(0, 0, 0.0, -1)] * (
             -len(picked) % 512
         )  # few different shapes: the allocator keeps its memory
         index, target, weight, answer = (torch.tensor(column) for column in zip(*picked, strict=True))
         pointers = {name: to_tensors(*found) for name, found in looking.items()}
-        return Batch(token_ids, positions, valid, affixes, stale, index, target, weight, answer, pointers)
+        return Batch(
+            token_ids, positions, valid, affixes, stale, branches, index, target, weight, answer, pointers
+        )

@@ -46,9 +46,12 @@ class DenseAttention:
 
 
 def visibility(batch: Batch) -> Tensor:
-    """Attention bias `[rows, 1, tokens, tokens]`: no padding, and stale tokens see their own affix only."""
+    """Attention bias `[rows, 1, tokens, tokens]`: no padding, stale tokens see their own affix only, and the
+    tokens of a branch are seen by that branch only."""
     own = batch.affixes[:, :, None] == batch.affixes[:, None, :]
     seen = batch.valid[:, None, :] & (own | ~batch.stale[:, :, None])
+    keys = batch.branches[:, None, :]
+    seen &= (keys == 0) | (keys == batch.branches[:, :, None])
     return torch.where(seen, 0.0, HIDDEN)[:, None]
 
 

@@ -18,13 +18,15 @@ FULL_SHARE, TAIL_SHARE = 0.5, 0.28  # of the answers; the rest is masked at rand
 class Sequence:
     """One conversation: all token ids, per answer the slice that is the canvas, where heads are to look.
 
-    `affixes` are the positions of each document and of the system prompt.
+    `affixes` are the positions of each document and of the system prompt; `branches` the slices that do not
+    see one another and whose positions all begin where the first one does.
     """
 
     ids: list[int]
     canvases: list[tuple[int, int]]
     targets: Targets
     affixes: list[list[int]] = field(default_factory=list)
+    branches: list[tuple[int, int]] = field(default_factory=list)
 
     @cached_property
     def answered(self) -> set[int]:

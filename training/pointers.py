@@ -24,16 +24,21 @@ Targets = dict[str, dict[int, list[int]]]
 
 @dataclass(frozen=True)
 class Turn:
-    """Token ids of a piece of text from position `start` on, and where its characters are."""
+    """Token ids of a piece of text from position `start` on, and where its characters are.
+
+    Tokens before position `first` are left out: they are there once, for another turn.
+    """
 
     start: int
     encoding: Encoding
     text: str
+    first: int = 0
 
     def tokens(self, at: int, length: int) -> list[int]:
         """Positions of the tokens that overlap `length` characters from `at` on."""
         end = at + length
-        return [self.start + i for i, (a, b) in enumerate(self.encoding.offsets) if a < end and b > at]
+        found = (self.start + i for i, (a, b) in enumerate(self.encoding.offsets) if a < end and b > at)
+        return [position for position in found if position >= self.first]
 
     def find(self, piece: str, begin: int = 0, end: int | None = None) -> list[list[int]]:
         """Positions of the tokens of every occurrence of `piece` among the characters `begin:end`."""
