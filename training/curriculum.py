@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from training.data import Stage
+from training.stories import Stage
 
 COPY = {"single": 0.4, "cloze": 0.6}
 SPANS = {"single": 0.45, "cloze": 0.25, "not_stated": 0.15, "number": 0.1, "list": 0.05}

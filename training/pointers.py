@@ -6,6 +6,7 @@ dependencies very slowly from the loss on answers alone, so some heads are taugh
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -26,19 +27,20 @@ Targets = dict[str, dict[int, list[int]]]
 class Turn:
     """Token ids of a piece of text from position `start` on, and where its characters are.
 
-    Tokens before position `first` are left out: they are there once, for another turn.
+    Positions outside `first:stop` are left out: those tokens are another turn's.
     """
 
     start: int
     encoding: Encoding
     text: str
     first: int = 0
+    stop: int = sys.maxsize
 
     def tokens(self, at: int, length: int) -> list[int]:
         """Positions of the tokens that overlap `length` characters from `at` on."""
         end = at + length
         found = (self.start + i for i, (a, b) in enumerate(self.encoding.offsets) if a < end and b > at)
-        return [position for position in found if position >= self.first]
+        return [position for position in found if self.first <= position < self.stop]
 
     def find(self, piece: str, begin: int = 0, end: int | None = None) -> list[list[int]]:
         """Positions of the tokens of every occurrence of `piece` among the characters `begin:end`."""
@@ -81,6 +83,7 @@ class Pointers:
             return
         ids, size = documents.encoding.ids, len(answer)
         found = [documents.start + i for i in range(len(ids) - size + 1) if ids[i : i + size] == answer]
+        found = [start for start in found if start < documents.stop]
         for index, row in enumerate(canvas):
             self.add("answer", [row], [start + index for start in found])
 

@@ -25,9 +25,10 @@ from ragcache.model.config import ModelConfig
 from ragcache.model.rows import Rows
 from ragcache.model.transformer import MaskPredictor
 from training.curriculum import ADVANCE_AT, LAST_REPLAY, REPLAY, STAGES
-from training.data import Batch, SequenceMaker, Stage
+from training.data import Batch, SequenceMaker
 from training.dense import DenseAttention, pointer_loss, visibility
 from training.pointers import POINTERS
+from training.stories import Stage
 from training.tokenizer import train_tokenizer
 
 POINTER_WEIGHT = 1.0

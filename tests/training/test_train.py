@@ -13,15 +13,16 @@ from ragcache.model.catalog import NANO
 from ragcache.model.checkpoint import load_model
 from ragcache.model.transformer import MaskPredictor
 from training.curriculum import STAGES
-from training.data import Batch, SequenceMaker, Stage
+from training.data import Batch, SequenceMaker
 from training.dense import visibility
 from training.export import export
+from training.stories import Stage
 from training.train import Trainer, initialise, nano_config, one_step_exact_match
 
 
 def batch(targets: list[int], answer: list[int]) -> Batch:
     nothing = torch.empty(0)
-    return Batch(*[nothing] * 6, torch.tensor(targets), nothing, torch.tensor(answer), {})
+    return Batch(*[nothing] * 7, torch.tensor(targets), nothing, torch.tensor(answer), {})
 
 
 def test_exact_match_counts_whole_answers() -> None:
@@ -82,3 +83,16 @@ def test_stale_tokens_see_their_affix_alone_and_nobody_sees_padding() -> None:
                 assert seen[row, position].nonzero().squeeze(-1).tolist() == own
         free = next(p for p in range(len(sequence.ids)) if not batch.stale[row, p])
         assert seen[row, free].nonzero().squeeze(-1).tolist() == list(range(len(sequence.ids)))
+
+
+def test_a_branch_sees_what_is_shared_and_itself() -> None:
+    maker = SequenceMaker(Tokenizer.from_file(str(NANO / "tokenizer.json")), seed=3)
+    stage = next(stage for stage in STAGES if stage.branched)
+    made = [one for one in (maker.sequence(stage) for _ in range(4)) if one is not None]
+    seen = visibility(maker.collate(made, stage))[:, 0] == 0.0
+    for row, sequence in enumerate(made):
+        shared = sequence.branches[0][0]
+        assert not seen[row, :shared, shared:].any()
+        for start, stop in sequence.branches:
+            visible = seen[row, start].nonzero().squeeze(-1).tolist()
+            assert visible == [*range(shared), *range(start, stop)]
