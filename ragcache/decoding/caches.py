@@ -53,25 +53,35 @@ class IntraCache(Protocol):
 
 @dataclass(frozen=True)
 class BlockCache:
-    """A refresh at every block's start; later forwards compute the rows that `refine` names.
-
-    The state is the cache itself: it remembers nothing.
-    """
+    """A refresh at every block's start; later forwards compute the rows that `refine` names."""
 
     refine: str = "dual"
 
     def begin(self, canvas: Canvas, kv: RequestKV) -> CacheState:
         """See `IntraCache`."""
-        return self
+        return _Blocks(self.refine, canvas)
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    refine: str
+    canvas: Canvas
 
     def rows(self, live: Live, start: int, stop: int, step: int) -> Live:
-        """See `CacheState`."""
-        if step == 0:
-            return live
+        """See `CacheState`.
+
+        A block-causal model sees no later block, and nothing changes before the last one that was decided: its
+        refreshes compute those two, without losing anything (Block Diffusion, arXiv 2503.09573).
+        """
+        canvas = self.canvas
+        end = stop if canvas.causal else canvas.tokens
         if self.refine == "none":
-            return Live(live.positions, live.path, "refine")
-        end = stop if self.refine == "dual" else 2**62
-        return Live(live.within(start, end), kind="refine")
+            return Live(live.within(0, end), live.path, "refine" if step else "refresh")
+        if step:
+            return Live(live.within(start, stop if self.refine == "dual" else end), kind="refine")
+        if canvas.causal and start > canvas.prompt_tokens:
+            return Live(live.within(start - canvas.block_length, end))
+        return Live(live.within(0, end), live.path)
 
 
 @dataclass(frozen=True)

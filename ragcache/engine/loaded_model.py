@@ -10,8 +10,9 @@ import torch
 from ragcache.decoding.encode import ALONE, Scaffold
 from ragcache.errors import CheckpointError, ConfigError
 from ragcache.model.catalog import find_checkpoint
-from ragcache.model.checkpoint import fingerprint, load_model
-from ragcache.model.config import read_config
+from ragcache.model.checkpoint import load_model
+from ragcache.model.config_file import read_config
+from ragcache.model.fingerprint import fingerprint
 from ragcache.model.transformer import MaskPredictor
 from ragcache.prompt import ChatTokenizer
 from ragcache.registry import AffixKey, codec_for

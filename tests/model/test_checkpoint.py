@@ -10,8 +10,10 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from ragcache.model.checkpoint import INDEX, SINGLE, fingerprint, load_model, save_model, weight_files
-from ragcache.model.config import read_config
+from ragcache.model.checkpoint import load_model, save_model
+from ragcache.model.config_file import read_config
+from ragcache.model.fingerprint import fingerprint
+from ragcache.model.weights import INDEX, SINGLE, weight_files
 from reference.fast_path import BACKENDS, Fast, backend_named
 from reference.tiny import CONFIGS, GOLDEN, random_ids, tiny_model
 

@@ -11,7 +11,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from ragcache.errors import CheckpointError
-from ragcache.model.checkpoint import INDEX, SINGLE, load_model, save_model
+from ragcache.model.checkpoint import load_model, save_model
+from ragcache.model.weights import INDEX, SINGLE
 from reference.tiny import tiny_model
 
 NORM, UP = "model.transformer.ln_f.weight", "model.transformer.blocks.1.up_proj.weight"

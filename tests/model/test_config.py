@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ragcache.errors import CheckpointError
-from ragcache.model.config import read_config
+from ragcache.model.config_file import read_config
 from reference.tiny import CONFIGS, GOLDEN
 
 RAW: dict[str, Any] = json.loads((GOLDEN / "config.json").read_text())
