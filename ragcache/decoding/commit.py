@@ -66,7 +66,9 @@ class Times:
 
     def __post_init__(self) -> None:
         if self.steps < 1 or not 0.0 <= self.end < 1.0:
-            raise ConfigError(f"times: {self.steps} steps down to {self.end}; give 1 or more, down to under 1")
+            raise ConfigError(
+                f"times: {self.steps} steps down to {self.end}; give 1 or more, down to under 1"
+            )
 
     def count(self, confidence: Tensor, *, step: int, masked_at_start: int) -> int:
         """See `CommitRule`."""
