@@ -85,8 +85,8 @@ class ModelTooLargeError(ModelError):
     def __init__(self, what: str, needed_bytes: int, free_bytes: int, device: str) -> None:
         self.needed_bytes, self.free_bytes = needed_bytes, free_bytes
         super().__init__(
-            f"{what}: the weights need {needed_bytes / 2**30:.1f} GiB, {device} has {free_bytes / 2**30:.1f} GiB "
-            "free. Use --dtype bf16, another --device, or a smaller model."
+            f"{what}: the weights need {needed_bytes / 2**30:.1f} GiB, and {device} has "
+            f"{free_bytes / 2**30:.1f} GiB free. Use --dtype bf16, another --device, or a smaller model."
         )
 
 

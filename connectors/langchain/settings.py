@@ -19,7 +19,7 @@ from pydantic_core.core_schema import any_schema
 
 from ragcache import __version__
 from ragcache.connectors.langchain.engine_handle import EngineHandle, EngineSpec
-from ragcache.decoding.commit import ConfidenceThreshold, FixedSteps
+from ragcache.decoding.commit import FixedSteps
 from ragcache.decoding.denoise import DecodingOptions
 from ragcache.engine import Request
 from ragcache.errors import ConfigError

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragcache.decoding.canvas import Canvas
-from ragcache.decoding.defaults import with_defaults
 from ragcache.decoding.commit import CommitRule, ConfidenceThreshold, FixedSteps
+from ragcache.decoding.defaults import with_defaults
 from ragcache.decoding.denoise import DecodingOptions, denoise
 from ragcache.decoding.encode import encode_affixes
 from ragcache.decoding.step import run

@@ -70,8 +70,8 @@ class _Blocks:
     def rows(self, live: Live, start: int, stop: int, step: int) -> Live:
         """See `CacheState`.
 
-        A block-causal model sees no later block, and nothing changes before the last one that was decided: its
-        refreshes compute those two, without losing anything (Block Diffusion, arXiv 2503.09573).
+        A block-causal model sees no later block, and nothing changes before the one decided last: refreshes
+        compute these two and lose nothing (Block Diffusion, arXiv 2503.09573).
         """
         canvas = self.canvas
         end = stop if canvas.causal else canvas.tokens

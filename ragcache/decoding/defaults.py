@@ -78,8 +78,8 @@ def sampler(alg: str, *, steps: int | None = None, threshold: float = 0.9) -> di
     """The options `rule` and `confidence` of Dream's sampler `alg`; `steps` are those of a block.
 
     `DecodingOptions(max_tokens=64, block_length=64, cache="none", **sampler("entropy", steps=64))` is how
-    Dream's own generation code decodes. It draws how many positions `origin` commits; here it is the number it
-    expects. Raises `ConfigError` for an unknown name, or without the steps that all but
+    Dream's own generation code decodes. There chance says how many positions `origin` commits; here it is the
+    number expected. Raises `ConfigError` for an unknown name, or without the steps that all but
     `confidence_threshold` need.
     """
     if alg not in SAMPLERS:

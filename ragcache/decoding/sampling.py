@@ -69,7 +69,7 @@ def propose(
     mask_id: int,
     temperature: float,
     generator: torch.Generator,
-    confidence: Confidence = CONFIDENCES["low_confidence"],  # noqa: B008 - a constant
+    confidence: Confidence = CONFIDENCES["low_confidence"],
     top_k: int | None = None,
     top_p: float | None = None,
     banned: Tensor | None = None,

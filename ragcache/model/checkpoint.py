@@ -74,8 +74,7 @@ class Checkpoint:
 
     def size_bytes(self, dtype: torch.dtype) -> int:
         """Bytes of all parameters in `dtype`."""
-        size = {True: torch.float32.itemsize, False: dtype.itemsize}
-        return sum(shape.numel() * size[kept_in_fp32(name)] for name, shape in self.shapes.items())
+        return size_bytes(self.shapes, dtype)
 
     def load(self, dtype: torch.dtype | None, device: torch.device) -> MaskPredictor:
         """The model, read shard by shard straight to `dtype` (None: as stored) and `device`.
@@ -96,6 +95,12 @@ class Checkpoint:
         if self.config.tied_head:
             model.head.weight = model.embed.weight
         return model.requires_grad_(False).eval()
+
+
+def size_bytes(shapes: Mapping[str, torch.Size], dtype: torch.dtype) -> int:
+    """Bytes of the parameters with these `shapes` in a model of `dtype`."""
+    size = {True: torch.float32.itemsize, False: dtype.itemsize}
+    return sum(shape.numel() * size[kept_in_fp32(name)] for name, shape in shapes.items())
 
 
 def blank_model(config: ModelConfig) -> MaskPredictor:

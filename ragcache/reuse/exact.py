@@ -12,7 +12,7 @@ from ragcache.model.segment import Segment
 
 
 def always_live(canvas: Canvas, segments: Sequence[Segment]) -> list[Segment]:
-    """The segments without the row before the answer, where the model reads the answer's first token from it."""
+    """The segments without the row before the answer, if the answer's first token is read from it."""
     if not canvas.shift or not canvas.prompt_tokens:
         return list(segments)
     read = canvas.predictors(torch.tensor([canvas.prompt_tokens]))

@@ -13,8 +13,8 @@ from ragcache.model.checkpoint import load_model, save_model
 from ragcache.model.ragged import RaggedKV
 from ragcache.model.rows import Rows
 from ragcache.model.transformer import MaskPredictor
-from reference.fast_path import BACKENDS, Fast, backend_named
 from reference.families import reference_model
+from reference.fast_path import BACKENDS, Fast, backend_named
 from reference.tiny import CONFIGS, FAMILIES, KINDS, random_ids, tiny_model
 
 IDS = random_ids(30, 1)

@@ -11,9 +11,9 @@ from ragcache.decoding.commit import ConfidenceThreshold, FixedSteps
 from ragcache.decoding.denoise import DecodingOptions
 from ragcache.model.checkpoint import save_model
 from ragcache.reuse.policy import ReusePolicy
+from reference.families import reference_model
 from reference.fast_path import BACKENDS, Fast, Parts, backend_named, run_jointly
 from reference.generate import acache, fixed_steps, threshold
-from reference.families import reference_model
 from reference.tiny import FAMILIES, KINDS, random_ids, tiny_model
 
 OPTIONS = DecodingOptions(11, 4, ConfidenceThreshold(0.5))  # the last block is short
