@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from cli.conftest import Run
+from .conftest import Run
 from safetensors.torch import load_file, save_file
 
 from ragcache.model.families import FAMILIES
