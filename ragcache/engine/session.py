@@ -143,10 +143,11 @@ def place(spans: Sequence[AffixSpan], resolved: Resolved) -> list[Segment]:
     for span in spans:
         if span.token_ids not in resolved.pages:
             continue
-        page = resolved.pages[span.token_ids].page
-        keep = torch.zeros(page.tokens, dtype=torch.bool)
+        own = resolved.pages[span.token_ids]
+        before = own.before if resolved.codec == "raw" else None  # other codecs round
+        keep = torch.zeros(own.page.tokens, dtype=torch.bool)
         keep[span.core_start : span.core_start + span.tokens] = True
-        segments.append(Segment(page, span.start - span.core_start, keep))
+        segments.append(Segment(own.page, span.start - span.core_start, keep, before))
     return segments
 
 

@@ -22,24 +22,30 @@ def always_live(canvas: Canvas, segments: Sequence[Segment]) -> list[Segment]:
 def split_exact(canvas: Canvas, segments: Sequence[Segment]) -> tuple[list[Segment], list[Segment]]:
     """The segments, or parts of them, that are exact; and those that are stale.
 
-    Under block-causal attention rows see nothing after their own block, so a page that was encoded alone and
-    begins the prompt is exact as far as whole blocks go. The rest of its last block has to be computed. With
-    bidirectional attention nothing is exact.
+    Under block-causal attention rows see nothing after their own block. So a page is exact, as far as whole
+    blocks go, where the prompt before it is what stood before it when it was encoded: at the prompt's begin, or
+    behind the same scaffold. The rest of its last block has to be computed. With bidirectional attention
+    nothing is exact.
     """
     exact: list[Segment] = []
     stale: list[Segment] = []
     for segment in segments:
-        run = _leading(segment) if canvas.causal and segment.offset == 0 else 0
-        whole = run - run % canvas.block_length
+        run = _in_true_context(canvas, segment)
+        end = segment.offset + run
+        whole = end - end % canvas.block_length - segment.offset
         columns = torch.arange(segment.page.tokens)
         exact.append(replace(segment, keep=segment.keep & (columns < whole)))
-        rest = columns >= (run if run else 0)
-        stale.append(replace(segment, keep=segment.keep & rest))
+        stale.append(replace(segment, keep=segment.keep & (columns >= run)))
     return _seen(exact), _seen(stale)
 
 
-def _leading(segment: Segment) -> int:
-    """How many columns are kept before the first that is not."""
+def _in_true_context(canvas: Canvas, segment: Segment) -> int:
+    """How many of the page's first columns have before them what they had when they were encoded."""
+    before = segment.before
+    if not canvas.causal or before is None or segment.offset != len(before):
+        return 0
+    if tuple(canvas.token_ids[: len(before)].tolist()) != before:
+        return 0
     left_out = (~segment.keep).nonzero()
     return int(left_out[0]) if len(left_out) else segment.page.tokens
 

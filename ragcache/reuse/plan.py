@@ -93,7 +93,7 @@ def make_plan(
     Pages must hold hidden states at the depth of the request, see `depth_table` and its `checkpoints`.
     """
     segments = always_live(canvas, segments)
-    exact, stale = ([], segments) if policy.contextual else split_exact(canvas, segments)
+    exact, stale = split_exact(canvas, segments)
     kv = backend(predictor.config, canvas.tokens, [*exact, *stale], predictor.dtype, predictor.device)
     affix = _positions(stale)
     fresh = _complement(_positions([*exact, *stale]), canvas.tokens)

@@ -17,7 +17,7 @@ from ragcache.model.catalog import NANO
 from ragcache.model.checkpoint import save_model
 from ragcache.prompt import Affix, Prompt
 from ragcache.registry import Registry
-from ragcache.reuse.policy import Full, ReusePolicy
+from ragcache.reuse.policy import Full, ReusePolicy, parse_policy
 from reference.fast_path import Fast
 from reference.tiny import FAMILIES, random_ids
 
@@ -66,7 +66,9 @@ def test_an_affix_directly_before_the_canvas(model: LoadedModel, budget: float) 
     [use] = got.reuse.affixes
     assert use.start + use.tokens == got.reuse.prompt_tokens  # nothing stands between
     if budget == 0.0:
-        assert use.anchors == int(model.predictor.config.logits_shift)  # its last row predicts the first token
+        assert use.anchors == int(
+            model.predictor.config.logits_shift
+        )  # its last row predicts the first token
     if budget == 1.0:
         assert got.token_ids == full.token_ids
 
@@ -77,7 +79,10 @@ def test_a_prefix_of_a_block_causal_model_is_reused_exactly(model: LoadedModel) 
     with Engine(model) as engine:
         for asked in (first, prompt):
             got, full = engine.generate(
-                [Request(asked, OPTIONS, policy=policy, keep_logits=True) for policy in (ReusePolicy(0.0), Full)]
+                [
+                    Request(asked, OPTIONS, policy=policy, keep_logits=True)
+                    for policy in (ReusePolicy(0.0), Full)
+                ]
             )
             assert got.first_logits is not None
             assert full.first_logits is not None
@@ -88,6 +93,27 @@ def test_a_prefix_of_a_block_causal_model_is_reused_exactly(model: LoadedModel) 
                 assert got.token_ids == full.token_ids
                 block = model.predictor.config.causal_block
                 assert got.reuse.affixes[0].anchors == got.reuse.affixes[0].tokens % block
+
+
+def test_behind_the_system_prompt_a_contextual_page_of_a_block_causal_model_is_exact(
+    model: LoadedModel,
+) -> None:
+    prompt = Prompt.user(Affix("river", RIVER), "How long is the river?", system="Answer from the text.")
+    if not model.predictor.config.causal_block:
+        pytest.skip("attention is bidirectional")
+    with Engine(model) as engine:
+        direct, contextual, full = engine.generate(
+            [
+                Request(prompt, OPTIONS, policy=parse_policy(policy), keep_logits=True)
+                for policy in ("direct", "direct+contextual", "full")
+            ]
+        )
+    torch.testing.assert_close(contextual.first_logits, full.first_logits, atol=1e-4, rtol=0)
+    assert contextual.token_ids == full.token_ids
+    assert contextual.reuse.reused > 0
+    assert direct.first_logits is not None
+    assert full.first_logits is not None
+    assert float((direct.first_logits - full.first_logits).abs().max()) > 1e-3
 
 
 def flooding(folder: Path) -> LoadedModel:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -39,9 +41,25 @@ def test_what_follows_a_hole_is_stale() -> None:
     keep = torch.ones(20, dtype=torch.bool)
     keep[9] = False
     canvas = Canvas(range(30), 8, 4, 59, causal=True)
-    exact, stale = split_exact(canvas, [Segment(page(20), 0, keep)])
+    exact, stale = split_exact(canvas, [Segment(page(20), 0, keep, before=())])
     assert columns(exact) == [[*range(8)]]
     assert columns(stale) == [[*range(10, 20)]]
+
+
+def test_a_page_is_exact_behind_what_it_was_encoded_behind() -> None:
+    canvas = Canvas(range(30), 8, 4, 59, causal=True)
+    behind = Segment(page(10), 5, torch.ones(10, dtype=torch.bool), before=(0, 1, 2, 3, 4))
+    exact, stale = split_exact(canvas, [behind])
+    assert (columns(exact), columns(stale)) == ([[*range(5, 12)]], [])  # 12, 13, 14: an unfinished block
+    for other in (
+        replace(behind, before=(0, 1, 2, 3, 9)),
+        replace(behind, before=()),
+        replace(behind, before=None),
+        replace(behind, offset=6),
+    ):
+        assert split_exact(canvas, [other])[0] == []
+    short = replace(behind, offset=1, before=(0,), page=page(2), keep=torch.ones(2, dtype=torch.bool))
+    assert split_exact(canvas, [short]) == ([], [])  # all within an unfinished block
 
 
 def test_nothing_is_exact_with_bidirectional_attention() -> None:
@@ -71,7 +89,8 @@ def test_direct_reuse_of_a_prefix_is_a_full_recompute(kind: str, tokens: int, ba
 def test_direct_reuse_elsewhere_is_not(kind: str) -> None:
     fast = Fast(tiny_model(KINDS[kind]))
     layouts: list[Parts] = [
-        [(False, random_ids(6, seed)), (True, random_ids(13, seed + 50)), (False, QUESTION)] for seed in range(4)
+        [(False, random_ids(6, seed)), (True, random_ids(13, seed + 50)), (False, QUESTION)]
+        for seed in range(4)
     ]
     reused = [fast.answer(parts, ReusePolicy(0.0), OPTIONS).tokens for parts in layouts]
     assert reused != [fast.uncached(parts, OPTIONS) for parts in layouts]
@@ -87,7 +106,9 @@ def test_every_cache_of_a_block_causal_model_loses_nothing(kind: str, cache: str
     assert fast.uncached(parts, one_by_one) == fast.uncached(parts, plain)
 
 
-@pytest.mark.parametrize("policy", ["depth=1", "depth=2+acache@0.4", "acache@0.4+once", "mass@0.3", "oracle@0.3"])
+@pytest.mark.parametrize(
+    "policy", ["depth=1", "depth=2+acache@0.4", "acache@0.4+once", "mass@0.3", "oracle@0.3"]
+)
 @pytest.mark.parametrize("kind", ["dream", *CAUSAL])
 def test_policies_give_full_answers_on_both_backends(kind: str, policy: str) -> None:
     parts: Parts = [(True, random_ids(9, 1)), (False, QUESTION), (True, random_ids(6, 2))]
