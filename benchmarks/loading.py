@@ -1,9 +1,9 @@
 """Loading a large sharded checkpoint beside a plain read of its bytes: `python -m benchmarks.loading`.
 
-A LLaDA of about 0.94 B parameters in bfloat16, random values. The plain way is safetensors' `load_file`, and a
-copy of every tensor, so that both end with all bytes in memory of their own. Each load runs in a process of its
-own, the two ways take turns, files are in the page cache. Peak memory is what the process's high-water mark
-rises by, mapped files included.
+A LLaDA of about 0.94 B parameters in bfloat16, random values. The plain way is safetensors' `load_file`, and
+a copy of every tensor, so that both end with all bytes in memory of their own. Each load runs in a process of
+its own, the two ways take turns, files are in the page cache. Peak memory is what the process's high-water
+mark rises by, mapped files included.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from ragcache.model.checkpoint import blank_model, load_model
 from ragcache.model.config import ModelConfig
 from ragcache.model.config_file import CONFIG, raw_config
 from ragcache.model.families import tensor_names
+from ragcache.model.supported import FAMILIES
 from ragcache.model.weights import INDEX, weight_files
 
 SHARD_BYTES = 2**29
@@ -50,7 +51,7 @@ def write_checkpoint(folder: Path, config: ModelConfig) -> None:
     noise = torch.randn(CHUNK, generator=torch.Generator().manual_seed(0)).mul_(0.02).bfloat16()
     shards: list[dict[str, Tensor]] = [{}]
     weight_map = {}
-    for theirs, ours in tensor_names(config.family, shapes).items():
+    for theirs, ours in tensor_names(FAMILIES[config.family], shapes).items():
         shape = shapes[ours[0]]
         copies = -(-shape.numel() // CHUNK)
         tensor = noise.repeat(copies)[: shape.numel()].reshape(shape)

@@ -16,8 +16,9 @@ from ragcache.model.catalog import find_checkpoint, find_config
 from ragcache.model.checkpoint import Checkpoint, blank_model, size_bytes
 from ragcache.model.config import ModelConfig
 from ragcache.model.config_file import read_config, read_raw
-from ragcache.model.families import FAMILIES, Family
+from ragcache.model.families import Family
 from ragcache.model.memory import Load, free_bytes, memory_need
+from ragcache.model.supported import FAMILIES
 from ragcache.model.weights import read_tensors
 from ragcache.prompt import ChatTokenizer
 

@@ -74,18 +74,19 @@ def with_defaults(options: DecodingOptions, config: ModelConfig) -> DecodingOpti
     )
 
 
-def sampler(alg: str, *, steps: int | None = None, threshold: float = 0.9) -> dict[str, object]:
-    """The options `rule` and `confidence` of Dream's sampler `alg`; `steps` are those of a block.
+def with_sampler(
+    options: DecodingOptions, alg: str, *, steps: int | None = None, threshold: float = 0.9
+) -> DecodingOptions:
+    """`options` with the commit rule and confidence of Dream's sampler `alg`; `steps` are those of a block.
 
-    `DecodingOptions(max_tokens=64, block_length=64, cache="none", **sampler("entropy", steps=64))` is how
-    Dream's own generation code decodes. There chance says how many positions `origin` commits; here it is the
-    number expected. Raises `ConfigError` for an unknown name, or without the steps that all but
-    `confidence_threshold` need.
+    `with_sampler(DecodingOptions(64, 64, cache="none"), "entropy", steps=64)` is how Dream's own generation
+    code decodes. There chance says how many positions `origin` commits; here it is the number expected. Raises
+    `ConfigError` for an unknown name, or without the steps that all but `confidence_threshold` need.
     """
     if alg not in SAMPLERS:
         raise ConfigError(f"unknown sampler {alg!r}; known: {', '.join(SAMPLERS)}")
     if alg == "confidence_threshold":
-        return {"rule": ConfidenceThreshold(threshold), "confidence": SAMPLERS[alg]}
+        return replace(options, rule=ConfidenceThreshold(threshold), confidence=SAMPLERS[alg])
     if steps is None:
         raise ConfigError(f"sampler {alg!r} needs a number of steps")
-    return {"rule": Times(steps), "confidence": SAMPLERS[alg]}
+    return replace(options, rule=Times(steps), confidence=SAMPLERS[alg])

@@ -29,8 +29,8 @@ class DecodingOptions:
     """How to denoise. `max_tokens`, `block_length` and `min_tokens` in tokens.
 
     What is None is the model's own (`ragcache.decoding.defaults`). Before `min_tokens` no token ends the
-    answer, which keeps a model from flooding its first block with EOS. `cache` is an intra-request cache in its
-    short form, see `ragcache.decoding.caches.parse_cache`. `seed`, `top_k` and `top_p` matter where something
+    answer, which keeps a model from flooding its first block with EOS. `cache` is an intra-request cache in
+    its short form, see `ragcache.decoding.caches.parse_cache`. `seed`, `top_k` and `top_p` matter where something
     is drawn.
     """
 

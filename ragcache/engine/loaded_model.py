@@ -14,8 +14,8 @@ from ragcache.model.catalog import find_checkpoint
 from ragcache.model.checkpoint import Checkpoint
 from ragcache.model.config import ModelConfig
 from ragcache.model.config_file import read_config
-from ragcache.model.families import FAMILIES
 from ragcache.model.fingerprint import fingerprint
+from ragcache.model.supported import FAMILIES
 from ragcache.model.transformer import MaskPredictor
 from ragcache.prompt import ChatTokenizer
 from ragcache.registry import AffixKey, codec_for

@@ -18,6 +18,7 @@ from ragcache.model.config_file import CONFIG, raw_config, read_config
 from ragcache.model.families import tensor_names
 from ragcache.model.layers import kept_in_fp32
 from ragcache.model.memory import check_room
+from ragcache.model.supported import FAMILIES
 from ragcache.model.transformer import MaskPredictor
 from ragcache.model.weights import (
     DTYPES,
@@ -50,7 +51,7 @@ class Checkpoint:
         """Read config and headers. Raises `CheckpointError` naming the field, tensor or file at fault."""
         config = read_config(folder)
         shapes = {name: p.shape for name, p in blank_model(config).named_parameters()}
-        names = tensor_names(config.family, shapes)
+        names = tensor_names(FAMILIES[config.family], shapes)
         files = weight_files(folder)
         stored = read_headers(files)
         check_fit(folder, stored, {t: tuple(shapes[name] for name in held) for t, held in names.items()})
@@ -128,7 +129,7 @@ def save_model(
     """
     folder.mkdir(parents=True, exist_ok=True)
     parameters = dict(model.named_parameters())
-    names = tensor_names(model.config.family, parameters)
+    names = tensor_names(FAMILIES[model.config.family], parameters)
     tensors = {
         theirs: _stacked([parameters[n] for n in ours], ours[0], dtype) for theirs, ours in names.items()
     }

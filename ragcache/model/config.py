@@ -16,8 +16,8 @@ class ExpertsConfig:
     """A mixture of SwiGLU experts (DeepSeek-V3's routing, arXiv 2412.19437, as LLaDA 2.x has it).
 
     `per_token` of `experts` are chosen among the best `groups_per_token` of `groups`, by sigmoid scores plus
-    a bias; their outputs weigh `scale` together. `shared` experts see every token. Layers below `dense_layers`
-    have a plain MLP. `size` is one expert's width in elements.
+    a bias; their outputs weigh `scale` together. `shared` experts see every token. Layers below
+    `dense_layers` have a plain MLP. `size` is one expert's width in elements.
     """
 
     experts: int

@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 from ragcache.errors import CheckpointError
 from ragcache.model.config import ExpertsConfig, ModelConfig
-from ragcache.model.families import FAMILIES, MODEL_TYPES, Raw, Sources
+from ragcache.model.families import Raw, Sources
+from ragcache.model.supported import FAMILIES, MODEL_TYPES
 
 CONFIG = "config.json"
 T = TypeVar("T", ModelConfig, ExpertsConfig)

@@ -15,8 +15,8 @@ class Segment:
     """Token `i` of `page` stands at position `offset + i`; only columns in `keep` are seen.
 
     `keep` is `[n]` bool. False where the request computes the position itself: anchors, and edge tokens that
-    differ in this context. `offset` may be negative when the first tokens are such edges. `before` are the ids
-    that stood before the page's own when it was encoded; None where something else shaped its rows too.
+    differ in this context. `offset` may be negative when the first tokens are such edges. `before` are the
+    ids that stood before the page's own when it was encoded; None where something else shaped its rows too.
     """
 
     page: Page

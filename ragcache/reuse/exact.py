@@ -23,8 +23,8 @@ def split_exact(canvas: Canvas, segments: Sequence[Segment]) -> tuple[list[Segme
     """The segments, or parts of them, that are exact; and those that are stale.
 
     Under block-causal attention rows see nothing after their own block. So a page is exact, as far as whole
-    blocks go, where the prompt before it is what stood before it when it was encoded: at the prompt's begin, or
-    behind the same scaffold. The rest of its last block has to be computed. With bidirectional attention
+    blocks go, where the prompt before it is what stood before it when it was encoded: at the prompt's begin,
+    or behind the same scaffold. The rest of its last block has to be computed. With bidirectional attention
     nothing is exact.
     """
     exact: list[Segment] = []

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 import torch
-from .conftest import Run
 from safetensors.torch import load_file, save_file
 
-from ragcache.model.families import FAMILIES
+from ragcache.model.supported import FAMILIES
 from ragcache.model.weights import SINGLE
+
+from .conftest import Run
 
 
 @pytest.fixture

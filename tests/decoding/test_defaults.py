@@ -6,13 +6,14 @@ import pytest
 import torch
 
 from ragcache.decoding.commit import ConfidenceThreshold, FixedSteps, Times
-from ragcache.decoding.defaults import DEFAULTS, SAMPLERS, sampler, with_defaults
+from ragcache.decoding.defaults import DEFAULTS, SAMPLERS, with_defaults, with_sampler
 from ragcache.decoding.denoise import DecodingOptions
 from ragcache.errors import ConfigError
-from ragcache.model.families import FAMILIES
+from ragcache.model.supported import FAMILIES
 from reference.fast_path import Fast, Parts
 from reference.tiny import KINDS, random_ids, tiny_model
 
+WHOLE = DecodingOptions(12, 12, cache="none")
 PARTS: Parts = [(True, random_ids(9, 1)), (False, random_ids(4, 2))]
 
 
@@ -51,7 +52,7 @@ def test_times_commit_by_the_share_of_time_that_passes() -> None:
 @pytest.mark.parametrize("alg", SAMPLERS)
 def test_dreams_samplers_decode_the_whole_canvas(alg: str) -> None:
     fast = Fast(tiny_model(KINDS["dream"]))
-    options = DecodingOptions(12, 12, cache="none", **sampler(alg, steps=6, threshold=0.4))
+    options = with_sampler(WHOLE, alg, steps=6, threshold=0.4)
     answer = fast.uncached(PARTS, options)
     assert answer == fast.uncached(PARTS, options)
     assert fast.model.config.mask_id not in answer
@@ -59,15 +60,12 @@ def test_dreams_samplers_decode_the_whole_canvas(alg: str) -> None:
 
 def test_samplers_that_differ_give_answers_that_differ() -> None:
     fast = Fast(tiny_model(KINDS["dream"]))
-    answers = {
-        tuple(fast.uncached(PARTS, DecodingOptions(12, 12, cache="none", **sampler(alg, steps=6))))
-        for alg in SAMPLERS
-    }
+    answers = {tuple(fast.uncached(PARTS, with_sampler(WHOLE, alg, steps=6))) for alg in SAMPLERS}
     assert len(answers) > 2
 
 
 def test_samplers_name_what_they_lack() -> None:
     with pytest.raises(ConfigError, match="unknown sampler 'best'; known: origin, maskgit_plus"):
-        sampler("best")
+        with_sampler(WHOLE, "best")
     with pytest.raises(ConfigError, match="'entropy' needs a number of steps"):
-        sampler("entropy")
+        with_sampler(WHOLE, "entropy")

@@ -26,7 +26,7 @@ def bf16(tmp_path: Path) -> Checkpoint:
     return Checkpoint.open(tmp_path)
 
 
-def test_small_models_are_computed_in_fp32_on_the_cpu(bf16: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_models_are_fp32_on_the_cpu(bf16: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     assert pick_dtype(None, bf16, CPU) == torch.float32
     monkeypatch.setattr(placement, "CHEAP_BYTES", 100)
     assert pick_dtype(None, bf16, CPU) == torch.bfloat16
@@ -69,7 +69,7 @@ def test_too_little_memory_is_said_before_loading(tmp_path: Path, monkeypatch: p
     folder = write_checkpoint(tmp_path)
     monkeypatch.setattr(memory, "free_bytes", lambda device: 1000)
     monkeypatch.setattr(Checkpoint, "parameters_of", lambda *given: pytest.fail("weights were read"))
-    with pytest.raises(ModelTooLargeError, match=r"the weights need 0\.0 GiB, and cpu has 0\.0 GiB free") as found:
+    with pytest.raises(ModelTooLargeError, match=r"the weights need 0\.0 GiB, and cpu has 0\.0") as found:
         load(str(folder), device="cpu")
     assert found.value.needed_bytes > found.value.free_bytes == 1000
 

@@ -31,9 +31,7 @@ def write_checkpoint(folder: Path, max_tokens: int = 256, kind: str = "gqa-bias"
     )
     tokenizer.train_from_iterator(["the river is long and the town is old near the harbour "] * 4, trainer)
     rows = tokenizer.get_vocab_size()
-    config = replace(
-        KINDS[kind], embedding_rows=rows, max_tokens=max_tokens, mask_id=1, eos_id=0, pad_id=0
-    )
+    config = replace(KINDS[kind], embedding_rows=rows, max_tokens=max_tokens, mask_id=1, eos_id=0, pad_id=0)
     model = tiny_model(config)
     for name, weight in model.named_parameters():
         if ".v." in name or ".o." in name:  # what stands elsewhere must change the answer

@@ -45,8 +45,8 @@ def test_same_ids(dream: ChatTokenizer, split_folder: Path, text: str) -> None:
 
 
 def test_another_class_needs_tokenizer_json(split_folder: Path) -> None:
-    config = json.loads((split_folder / "tokenizer_config.json").read_text())
-    (split_folder / "tokenizer_config.json").write_text(json.dumps(config | {"tokenizer_class": "GPT9Tokenizer"}))
+    config = json.loads((split_folder / "tokenizer_config.json").read_text()) | {"tokenizer_class": "GPT9"}
+    (split_folder / "tokenizer_config.json").write_text(json.dumps(config))
     with pytest.raises(CheckpointError, match=r"tokenizer\.json is missing"):
         ChatTokenizer.from_folder(split_folder)
 

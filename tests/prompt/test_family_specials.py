@@ -26,7 +26,7 @@ SPECIALS = {
     ],
     "dream": ["<|endoftext|>", "<|beginoftext|>", "<|im_start|>", "<|im_end|>", "<|mask|>", "<|vision_pad|>"],
     "sdar": ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|MASK|>", "<think>", "</think>", "<tool_call>"],
-    "llada2": ["<|startoftext|>", "<|endoftext|>", "<|mask|>", "<role>", "</role>", "<|role_end|>", "<think>"],
+    "llada2": ["<|startoftext|>", "<|endoftext|>", "<|mask|>", "<role>", "</role>", "<|role_end|>"],
 }
 
 

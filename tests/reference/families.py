@@ -1,4 +1,4 @@
-"""The other families, in the same plain way: their tensors under LLaDA's names, and what they do differently."""
+"""The other families, in the same plain way: their tensors under LLaDA's names, and what is their own."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class SDAR(QwenLike):
 
 
 class LLaDA2(SDAR):
-    """One matrix for queries, keys and values; RoPE on a part of each head; experts after the first layers."""
+    """One matrix for queries, keys and values; RoPE on a part of each head; experts in later layers."""
 
     def unnormed(self, layer: int, h: Array) -> tuple[Array, Array, Array]:
         dim = self.raw["head_dim"]
