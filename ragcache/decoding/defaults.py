@@ -80,8 +80,8 @@ def with_sampler(
     """`options` with the commit rule and confidence of Dream's sampler `alg`; `steps` are those of a block.
 
     `with_sampler(DecodingOptions(64, 64, cache="none"), "entropy", steps=64)` is how Dream's own generation
-    code decodes. There chance says how many positions `origin` commits; here it is the number expected. Raises
-    `ConfigError` for an unknown name, or without the steps that all but `confidence_threshold` need.
+    code decodes. There chance says how many positions `origin` commits; here it is the number expected.
+    Raises `ConfigError` for an unknown name, or without the steps that all but `confidence_threshold` need.
     """
     if alg not in SAMPLERS:
         raise ConfigError(f"unknown sampler {alg!r}; known: {', '.join(SAMPLERS)}")

@@ -30,8 +30,8 @@ class DecodingOptions:
 
     What is None is the model's own (`ragcache.decoding.defaults`). Before `min_tokens` no token ends the
     answer, which keeps a model from flooding its first block with EOS. `cache` is an intra-request cache in
-    its short form, see `ragcache.decoding.caches.parse_cache`. `seed`, `top_k` and `top_p` matter where something
-    is drawn.
+    its short form, see `ragcache.decoding.caches.parse_cache`. `seed`, `top_k` and `top_p` matter where
+    something is drawn.
     """
 
     max_tokens: int = 32

@@ -133,7 +133,7 @@ def influence(
     frozen: Cache,
     among: Sequence[int] | None = None,
 ) -> Array:
-    """Attention each position `among` the frozen gets from the masks, over those keys; all layers and heads."""
+    """Attention each position `among` the frozen gets from the masks, over those keys; all layers, heads."""
     live = [p for p in range(len(ids)) if p not in frozen[0]]
     among = list(frozen[0]) if among is None else among
     queries: list[Array] = []
