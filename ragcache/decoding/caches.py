@@ -78,7 +78,8 @@ class _Blocks:
         if self.refine == "none":
             return Live(live.within(0, end), live.path, "refine" if step else "refresh")
         if step:
-            return Live(live.within(start, stop if self.refine == "dual" else end), kind="refine")
+            stop = stop if self.refine == "dual" else end
+            return Live(live.within(canvas.seen_from(start), stop), kind="refine")
         if canvas.causal and start > canvas.prompt_tokens:
             return Live(live.within(start - canvas.block_length, end))
         return Live(live.within(0, end), live.path)
@@ -99,20 +100,20 @@ class ActiveWindow:
 
     def begin(self, canvas: Canvas, kv: RequestKV) -> CacheState:
         """See `IntraCache`."""
-        return _Window(self.buffer, canvas.tokens, kv)
+        return _Window(self.buffer, canvas, kv)
 
 
 @dataclass(frozen=True)
 class _Window:
     buffer: int
-    tokens: int
+    canvas: Canvas
     kv: RequestKV
 
     def rows(self, live: Live, start: int, stop: int, step: int) -> Live:
         """See `CacheState`. What is cut off are the last rows, so that a path's row numbers stay true."""
         if step:
-            return Live(live.within(start, stop), kind="refine")
-        end = min(stop + self.buffer, self.tokens)
+            return Live(live.within(self.canvas.seen_from(start), stop), kind="refine")
+        end = min(stop + self.buffer, self.canvas.tokens)
         self.kv.show(end)
         return Live(live.within(0, end), live.path)
 

@@ -53,6 +53,14 @@ class Canvas:
             yield start, stop
             start = stop
 
+    def seen_from(self, start: int) -> int:
+        """The first position whose row sees the block that begins at `start` before it is decided.
+
+        With `causal`, prompt tokens that share the first block with the answer do; with bidirectional attention
+        all rows do, and caches that leave them as they are save by it.
+        """
+        return start - start % self.block_length if self.causal else start
+
     def masked(self, start: int, stop: int) -> Tensor:
         """Positions still masked within `start:stop`."""
         return (self.token_ids[start:stop] == self.mask_id).nonzero().squeeze(-1) + start

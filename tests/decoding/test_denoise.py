@@ -209,6 +209,12 @@ def test_a_causal_refresh_computes_the_last_block_and_this_one() -> None:
     assert rows_of(everything) == [[*range(8)], [*range(12)], [*range(14)]]
 
 
+def test_prompt_tokens_within_a_causal_block_are_refined_with_it() -> None:
+    canvas = Canvas([7] * 6, 6, 4, MASK, causal=True)
+    steps, _ = drive(canvas, DecodingOptions(6, 4, ONE_BY_ONE))
+    assert rows_of(steps) == [[*range(8)], [4, 5, 6, 7], [*range(4, 12)], *[[8, 9, 10, 11]] * 3]
+
+
 def test_ends_are_held_back_before_min_tokens() -> None:
     def flood(step: Step) -> Tensor:
         return torch.tensor([0.0, 3.0, 9.0, *[0.0] * 7]).repeat(len(step.sample), 1)

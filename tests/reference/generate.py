@@ -44,7 +44,7 @@ def decode(
             logits = dict(zip(rows, model.forward_rows([ids[p] for p in rows], rows, cache), strict=True))
             first_alone = model.shift and mode != "none" and step == 0
             commit(model, ids, block[:1] if first_alone else block, logits, count, step, len(block))
-            step, rows = step + 1, refine_rows(mode, live, block)
+            step, rows = step + 1, refine_rows(model, mode, live, block)
     return ids[len(prompt) :]
 
 
@@ -56,13 +56,12 @@ def blocks(model: ReferenceModel, start: int, stop: int, block_length: int) -> l
     return [range(a, b) for a, b in pairwise(edges)]
 
 
-def refine_rows(mode: str, live: list[int], block: range) -> list[int]:
-    """What a forward after the block's first computes."""
+def refine_rows(model: ReferenceModel, mode: str, live: list[int], block: range) -> list[int]:
+    """What a forward after the first computes; prompt tokens within a block-causal block belong to it."""
     if mode == "none":
         return live
-    if mode == "prefix":
-        return [p for p in live if p >= block.start]
-    return list(block)
+    start = block.start // model.block * model.block if model.block else block.start
+    return [p for p in live if p >= start and (mode == "prefix" or p < block.stop)]
 
 
 def commit(
