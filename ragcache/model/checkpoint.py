@@ -60,7 +60,7 @@ class Checkpoint:
     def parameters_of(self, tensor: str, value: Tensor) -> dict[str, Tensor]:
         """The parameters that the checkpoint's `tensor` holds."""
         held = self.names[tensor]
-        return dict(zip(held, value.split([self.shapes[name][0] for name in held]), strict=True))
+        return dict(zip(held, torch.split(value, [self.shapes[name][0] for name in held]), strict=True))
 
     @property
     def dtype(self) -> torch.dtype:
