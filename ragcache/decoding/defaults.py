@@ -20,13 +20,20 @@ class DecodingDefaults:
     rule: CommitRule
     confidence: str
     source: str
+    top_k: int | None = None
 
 
 _FAST_DLLM = "Fast-dLLM (arXiv 2505.22618): threshold 0.9, blocks of 32"
 DEFAULTS: Mapping[str, DecodingDefaults] = MappingProxyType(
     {
         "llada": DecodingDefaults(32, ConfidenceThreshold(0.9), "low_confidence", _FAST_DLLM),
-        "dream": DecodingDefaults(32, ConfidenceThreshold(0.9), "maskgit_plus", _FAST_DLLM),
+        "dream": DecodingDefaults(
+            32,
+            ConfidenceThreshold(0.9),
+            "maskgit_plus",
+            f"{_FAST_DLLM}; top-k 50 is transformers' own default, which its confidences are measured under",
+            top_k=50,
+        ),
         "sdar": DecodingDefaults(
             None,
             ConfidenceThreshold(0.9),
@@ -71,6 +78,7 @@ def with_defaults(options: DecodingOptions, config: ModelConfig) -> DecodingOpti
         block_length=options.block_length or block or habits.block_length,
         rule=options.rule or habits.rule,
         confidence=options.confidence or habits.confidence,
+        top_k=options.top_k or habits.top_k,
     )
 
 

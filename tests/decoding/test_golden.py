@@ -13,6 +13,7 @@ import torch
 from ragcache.decoding.caches import Live
 from ragcache.decoding.canvas import Canvas
 from ragcache.decoding.commit import CommitRule, ConfidenceThreshold, FixedSteps
+from ragcache.decoding.defaults import with_defaults
 from ragcache.decoding.denoise import DecodingOptions, denoise
 from ragcache.decoding.step import Step, Work, run
 from ragcache.model.checkpoint import load_model
@@ -55,7 +56,8 @@ def counted(work: Work[int], steps: list[Step]) -> Work[int]:
 
 def generate(model: MaskPredictor, case: dict[str, Any], mode: str, backend: str) -> tuple[list[int], int]:
     """Answer ids and number of forwards."""
-    options = DecodingOptions(case["gen_length"], case["block_length"], rule_of(case), mode)
+    asked = DecodingOptions(case["gen_length"], case["block_length"], rule_of(case), mode)
+    options = with_defaults(asked, model.config)
     canvas = Canvas.of(model.config, case["prompt_ids"], case["gen_length"], case["block_length"])
     kv = backend_named(backend)(model.config, canvas.tokens, (), model.dtype, model.device)
     steps: list[Step] = []

@@ -61,6 +61,7 @@ class Dream(QwenLike):
     """The token at position i is read from the output at i - 1."""
 
     shift = 1
+    top_k = 50
 
 
 class SDAR(QwenLike):

@@ -66,7 +66,7 @@ class Fast:
         table = depth_table(policy, self.model.config.layers, None)
         segments = self.segments(parts, table.checkpoints if table else ())
         plan = yield from make_plan(self.model, canvas, segments, policy, self.backend, table)
-        yield from denoise(canvas, plan.at_block, plan.kv, options)
+        yield from denoise(canvas, plan.at_block, plan.kv, with_defaults(options, self.model.config))
         return Outcome(plan.anchors.tolist(), canvas.answer())
 
     def answer(self, parts: Parts, policy: ReusePolicy, options: DecodingOptions) -> Outcome:
@@ -77,6 +77,7 @@ class Fast:
         """The same prompt without any affix: the plain intra-request cache."""
         canvas = self.canvas(parts, options)
         kv = self.backend(self.model.config, canvas.tokens, (), self.model.dtype, self.model.device)
+        options = with_defaults(options, self.model.config)
         run(self.model, denoise(canvas, lambda block: Live(torch.arange(canvas.tokens)), kv, options))
         return canvas.answer()
 

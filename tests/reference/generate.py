@@ -81,7 +81,7 @@ def commit(
             allowed = own.copy()
             allowed[model.mask_id] = -np.inf
             token = int(allowed.argmax())
-            proposals.append((-softmax(own)[token], position, token))
+            proposals.append((-model.probabilities(own)[token], position, token))
     proposals.sort()
     for _, position, token in proposals[: count([-p[0] for p in proposals], step, masks)]:
         ids[position] = token

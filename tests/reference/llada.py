@@ -51,6 +51,7 @@ class ReferenceModel:
 
     shift = 0
     block = 0
+    top_k = 0  # confidence is measured among so many tokens; 0: among all
 
     def __init__(self, folder: Path) -> None:
         self.config: dict[str, Any] = json.loads((folder / "config.json").read_text())
@@ -139,6 +140,11 @@ class ReferenceModel:
         """SwiGLU."""
         gate = self.linear(f"{block}.ff_proj", h)
         return self.linear(f"{block}.ff_out", gate / (1 + np.exp(-gate)) * self.linear(f"{block}.up_proj", h))
+
+    def probabilities(self, logits: Array) -> Array:
+        """What confidence is measured by, of one row's logits `[vocabulary]`."""
+        least = np.sort(logits)[-self.top_k]  # the smallest of all for 0
+        return softmax(np.where(logits >= least, logits, -np.inf))
 
     def head(self, hidden: Array) -> Array:
         """Vocabulary logits."""
