@@ -56,8 +56,8 @@ class Canvas:
     def seen_from(self, start: int) -> int:
         """The first position whose row sees the block that begins at `start` before it is decided.
 
-        With `causal`, prompt tokens that share the first block with the answer do. With bidirectional attention
-        every row does; caches leave them as they are to save time.
+        With `causal`, prompt tokens that share the first block with the answer do. With bidirectional
+        attention every row does; caches leave them as they are to save time.
         """
         return start - start % self.block_length if self.causal else start
 

@@ -103,7 +103,8 @@ class Router(nn.Module):
 
     def _within_groups(self, choice: Tensor) -> Tensor:
         """`choice` `[n, experts]`, -inf outside each row's best groups; a group counts by its two best."""
-        grouped = choice.reshape(len(choice), self.config.groups, -1)
+        groups = self.config.groups
+        grouped = choice.reshape(len(choice), groups, self.config.experts // groups)
         best = grouped.topk(2, dim=-1).values.sum(-1).topk(self.config.groups_per_token, dim=-1).indices
         left_out = torch.ones(grouped.shape[:-1], dtype=torch.bool, device=choice.device)
         left_out.scatter_(-1, best, False)

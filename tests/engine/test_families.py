@@ -132,7 +132,8 @@ def test_a_model_whose_eos_floods_stops_after_a_block(tmp_path: Path) -> None:
         flooded = engine.submit(Request(prompt, DecodingOptions(32, 8))).result()
         held = engine.submit(Request(prompt, DecodingOptions(32, 8, min_tokens=8))).result()
     assert (flooded.token_ids, flooded.finish_reason, flooded.forwards) == ((), "stop", 1)
-    assert (held.token_ids, held.finish_reason, held.forwards) == ((40,) * 8, "stop", 2)
+    assert (held.token_ids, held.finish_reason) == ((40,) * 8, "stop")
+    assert held.forwards == 8 + 1  # what it would rather not say it says one by one; the flood ends block 2
 
 
 def test_nano_saved_as_llada_and_reloaded_gives_equal_logits(tmp_path: Path) -> None:

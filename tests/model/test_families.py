@@ -8,7 +8,7 @@ import torch
 from ragcache.errors import CheckpointError
 from ragcache.model.checkpoint import blank_model
 from ragcache.model.families import tensor_names
-from ragcache.model.layers import Router
+from ragcache.model.layers import Router, make_layer
 from ragcache.model.supported import FAMILIES, MODEL_TYPES
 from reference.tiny import KINDS
 
@@ -45,6 +45,11 @@ def test_names_are_those_of_the_checkpoints() -> None:
 def test_model_types_are_the_checkpoints_own() -> None:
     assert set(MODEL_TYPES) == {"llada", "Dream", "sdar", "llada2_moe"}
     assert all(MODEL_TYPES[family.model_type] is family for family in FAMILIES.values())
+
+
+def test_a_mixture_of_no_rows_is_nothing() -> None:
+    layer = make_layer(KINDS["llada2"], 1)
+    assert layer.mlp(torch.empty(0, 32)).shape == (0, 32)
 
 
 def test_a_router_chooses_within_the_best_groups() -> None:
