@@ -79,8 +79,8 @@ def load(model: str, *, device: str = "auto", dtype: torch.dtype | str | None = 
     `ModelTooLargeError` or `ConfigError`.
     """
     folder = find_checkpoint(model)
-    tokenizer = ChatTokenizer.from_folder(folder)  # before the weights, which take longer
     config = read_config(folder)
+    tokenizer = ChatTokenizer.from_folder(folder)  # before the weights, which take longer
     check_vocabulary(folder, tokenizer, config)
     predictor = _load_weights(folder, device, dtype)
     digest = fingerprint(folder, config)
