@@ -8,7 +8,8 @@ RagCacheError
 │   └── PromptTooLongError     the prompt and its answer do not fit the model's window
 ├── ModelError
 │   ├── UnknownModelError      no such model name, folder or hub id
-│   └── CheckpointError        a field, tensor or file of a checkpoint is missing or wrong
+│   ├── CheckpointError        a field, tensor or file of a checkpoint is missing or wrong
+│   └── ModelTooLargeError     the model does not fit the device's free memory
 ├── RegistryError
 │   ├── StoreUnavailableError  the store cannot be opened (not a folder, unsafe permissions, locked)
 │   ├── StoreReadOnlyError     the store cannot be written to
@@ -76,6 +77,17 @@ class UnknownModelError(ModelError):
 
 class CheckpointError(ModelError):
     """A field, tensor or file of a checkpoint is missing or wrong."""
+
+
+class ModelTooLargeError(ModelError):
+    """The model does not fit; nothing was loaded. `needed_bytes` and `free_bytes` say by how much."""
+
+    def __init__(self, what: str, needed_bytes: int, free_bytes: int, device: str) -> None:
+        self.needed_bytes, self.free_bytes = needed_bytes, free_bytes
+        super().__init__(
+            f"{what}: the weights need {needed_bytes / 2**30:.1f} GiB, and {device} has "
+            f"{free_bytes / 2**30:.1f} GiB free. Use --dtype bf16, another --device, or a smaller model."
+        )
 
 
 class RegistryError(RagCacheError):

@@ -11,8 +11,9 @@ import typer
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
 
-from ragcache.model.checkpoint import SINGLE, save_model
+from ragcache.model.checkpoint import save_model
 from ragcache.model.transformer import MaskPredictor
+from ragcache.model.weights import SINGLE
 from training.train import nano_config
 
 

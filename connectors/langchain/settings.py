@@ -19,7 +19,7 @@ from pydantic_core.core_schema import any_schema
 
 from ragcache import __version__
 from ragcache.connectors.langchain.engine_handle import EngineHandle, EngineSpec
-from ragcache.decoding.commit import ConfidenceThreshold, FixedSteps
+from ragcache.decoding.commit import FixedSteps
 from ragcache.decoding.denoise import DecodingOptions
 from ragcache.engine import Request
 from ragcache.errors import ConfigError
@@ -66,7 +66,7 @@ class EngineSettings(BaseModel):
     namespace: str = Field(default="default", frozen=True)
     shared: tuple[str, ...] = Field(default=(), frozen=True)
     max_tokens: int = 32
-    block_length: int = 32
+    block_length: int | None = None
     steps: int | None = None
     temperature: float = 0.0
     seed: int = 0
@@ -168,7 +168,7 @@ class EngineSettings(BaseModel):
         return DecodingOptions(
             max_tokens=self.max_tokens,
             block_length=self.block_length,
-            rule=ConfidenceThreshold() if self.steps is None else FixedSteps(self.steps),
+            rule=None if self.steps is None else FixedSteps(self.steps),
             temperature=self.temperature,
             seed=self.seed,
         )

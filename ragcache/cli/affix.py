@@ -28,6 +28,7 @@ def put(
     remote: options.Remote = None,
     namespace: options.Namespace = "default",
     device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
     codec: options.Codec = "raw",
     as_json: options.Json = False,
 ) -> None:
@@ -39,7 +40,7 @@ def put(
     from ragcache.cli.stores import StoreChoice
 
     chosen = StoreChoice(store, remote, namespace)
-    stored = put_affix(name, source or "", model=model, device=device, store=chosen, codec=codec)
+    stored = put_affix(name, source or "", model=model, device=device, dtype=dtype, store=chosen, codec=codec)
     if as_json:
         print_json(stored)
     else:
@@ -114,6 +115,7 @@ def warm(
     namespace: options.Namespace = "default",
     shared: options.Shared = None,
     device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
     as_json: options.Json = False,
 ) -> None:
     """Make sure the pages of names are on this machine: from the remote, or built now."""
@@ -121,7 +123,7 @@ def warm(
     from ragcache.cli.stores import StoreChoice
 
     chosen = StoreChoice(store, remote, namespace, shared or ())
-    rows = warm_affixes(names, model=model, device=device, store=chosen)
+    rows = warm_affixes(names, model=model, device=device, dtype=dtype, store=chosen)
     if as_json:
         print_json({"affixes": rows})
         return

@@ -16,7 +16,7 @@ from ragcache.registry import PageRow, codec_for, normalise_text
 
 
 def put_affix(
-    name: str, text: str, *, model: str, device: str, store: StoreChoice, codec: str
+    name: str, text: str, *, model: str, device: str, dtype: str, store: StoreChoice, codec: str
 ) -> dict[str, Any]:
     """Build the page of `text`, then name it: whatever fails leaves no name behind."""
     clean = normalise_text(text)
@@ -24,7 +24,7 @@ def put_affix(
     with store.open() as registry:
         with suppress(UnknownAffixError):
             registry.lookup(name, store.namespace)  # refuses an unusable name before the model is loaded
-        loaded = load(model, device=device)
+        loaded = load(model, device=device, dtype=dtype)
         with Engine(loaded, registry, codec=codec, namespace=store.namespace) as engine:
             [built] = engine.warm([clean]).pages.values()
             shortest = engine.min_affix_tokens
@@ -75,13 +75,13 @@ def describe(name: str, store: StoreChoice) -> dict[str, Any]:
 
 
 def warm_affixes(
-    names: Sequence[str], *, model: str, device: str, store: StoreChoice
+    names: Sequence[str], *, model: str, device: str, dtype: str, store: StoreChoice
 ) -> list[dict[str, Any]]:
     """Load or build the pages of `names`. Raises `UnknownAffixError` before the model is loaded."""
     with store.open() as registry:
         for name in names:
             registry.lookup_shared(name, store.namespace, store.shared)
-        loaded = load(model, device=device)
+        loaded = load(model, device=device, dtype=dtype)
         with Engine(loaded, registry, namespace=store.namespace, shared=store.shared) as engine:
             resolved = engine.warm_names(names)
         rows = []

@@ -12,6 +12,7 @@ from ragcache.cli.stores import StoreChoice, store_folder
 from ragcache.connectors.embedder import MiniLMEmbedder
 from ragcache.decoding.denoise import DecodingOptions
 from ragcache.engine import Engine, LoadedModel, load
+from ragcache.engine.placement import parse_dtype
 from ragcache.errors import ConfigError
 from ragcache.pipelines.rag.documents import Document
 from ragcache.pipelines.rag.pipeline import RagPipeline
@@ -25,6 +26,7 @@ class Settings:
 
     model: str
     device: str
+    dtype: str
     top_k: int
     policy: ReusePolicy
     codec: str
@@ -36,6 +38,7 @@ class Settings:
         *,
         model: str,
         device: str,
+        dtype: str = "auto",
         top_k: int,
         budget: float | None,
         policy: str | None,
@@ -53,7 +56,8 @@ class Settings:
         decoding = DecodingOptions(seed=seed)
         if max_tokens is not None:
             decoding = DecodingOptions(max_tokens=max_tokens, seed=seed)
-        return cls(model, device, top_k, chosen, codec_for(codec).name, decoding)
+        parse_dtype(dtype)
+        return cls(model, device, dtype, top_k, chosen, codec_for(codec).name, decoding)
 
 
 @contextmanager
@@ -88,6 +92,6 @@ def _load_both(settings: Settings, embedder: MiniLMEmbedder, question: str) -> L
     """The model; meanwhile the embedder loads itself, and warms up on the question."""
     with ThreadPoolExecutor(max_workers=1) as pool:
         warm = pool.submit(embedder.embed_query, question)
-        model = load(settings.model, device=settings.device)
+        model = load(settings.model, device=settings.device, dtype=settings.dtype)
         warm.result()
     return model

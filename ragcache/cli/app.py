@@ -11,7 +11,19 @@ import typer
 from typer.core import TyperGroup
 
 from ragcache import __version__
-from ragcache.cli import affix, ask, batch, evaluate, explain, generate, profile_depth, registry, sync, tune
+from ragcache.cli import (
+    affix,
+    ask,
+    batch,
+    evaluate,
+    explain,
+    generate,
+    models,
+    profile_depth,
+    registry,
+    sync,
+    tune,
+)
 from ragcache.cli.output import complain, warnings_on_stderr
 from ragcache.errors import RagCacheError
 
@@ -46,6 +58,7 @@ app.add_typer(affix.app, name="affix")
 app.command("batch")(batch.batch)
 app.command("sync")(sync.sync)
 app.add_typer(registry.app, name="registry")
+app.add_typer(models.app, name="models")
 app.command("generate")(generate.generate)
 app.command("eval")(evaluate.evaluate)
 app.command("profile-depth")(profile_depth.profile_depth)

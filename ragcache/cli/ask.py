@@ -22,6 +22,7 @@ def ask(
     max_tokens: options.MaxTokens = None,
     seed: options.Seed = 0,
     device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
     compare: options.Compare = True,
     as_json: options.Json = False,
 ) -> None:
@@ -35,6 +36,7 @@ def ask(
     settings = Settings.checked(
         model=model,
         device=device,
+        dtype=dtype,
         top_k=top_k,
         budget=budget,
         policy=policy,

@@ -41,6 +41,7 @@ def batch(
     shared: options.Shared = None,
     codec: options.Codec = "raw",
     device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
     as_json: options.Json = False,
 ) -> None:
     """Answer every line; a bad one becomes an error row. Exit code 1 when some rows failed.
@@ -55,6 +56,7 @@ def batch(
     settings = Settings.checked(
         model=model,
         device=device,
+        dtype=dtype,
         top_k=top_k,
         budget=budget,
         policy=policy,

@@ -97,5 +97,5 @@ def _prepare(
     if not found:
         raise InputError(f"{source}: holds no question; write one JSON object a line")
     registry = stack.enter_context(store.open())
-    model = load(settings.model, device=settings.device)
+    model = load(settings.model, device=settings.device, dtype=settings.dtype)
     return found, stack.enter_context(engine_for(model, registry, settings, store))

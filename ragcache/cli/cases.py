@@ -7,6 +7,7 @@ from typing import Any
 
 from ragcache.decoding.canvas import Canvas
 from ragcache.decoding.commit import CommitRule, ConfidenceThreshold, FixedSteps
+from ragcache.decoding.defaults import with_defaults
 from ragcache.decoding.denoise import DecodingOptions, denoise
 from ragcache.decoding.encode import encode_affixes
 from ragcache.decoding.step import run
@@ -61,10 +62,11 @@ def run_case(
     predictor: MaskPredictor, case: Case, policy: ReusePolicy, profile: ModelProfile
 ) -> dict[str, Any]:
     """Answer ids, absolute anchor positions, and the number of refresh and refine forwards."""
-    config, options, clock = predictor.config, case.options, Clock(predictor.config.layers)
+    config, clock = predictor.config, Clock(predictor.config.layers)
+    options = with_defaults(case.options, config)
     policy = profile.resolve(policy)
     table = profile.table(policy)
-    canvas = Canvas(case.prompt, options.max_tokens, options.block_length, config.mask_id)
+    canvas = Canvas.of(config, case.prompt, options.max_tokens, options.block_length or 0)
     segments = _segments(predictor, case, table)
     plan = run(predictor, make_plan(predictor, canvas, segments, policy, GatherKV, table))
     run(predictor, clock.time(denoise(canvas, plan.at_block, plan.kv, options)))

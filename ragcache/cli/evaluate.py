@@ -46,6 +46,7 @@ def evaluate(
     ] = "raw",
     model: options.Model = "nano",
     device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
     as_json: options.Json = False,
     out: Annotated[Path | None, typer.Option("--out", help="Write the JSON to this file too.")] = None,
     html: options.Report = None,
@@ -78,7 +79,7 @@ def evaluate(
     for warning in loaded.warnings:
         complain("warning", warning)
     plan = Plan(loaded.sets, policies, placements, cache, codecs)
-    answers = run(plan, model=model, device=device, journal=journal)
+    answers = run(plan, model=model, device=device, dtype=dtype, journal=journal)
     rows = summarise(answers)
     result = {"rows": [asdict(row) for row in rows]}
     if as_json:

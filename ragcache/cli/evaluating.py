@@ -93,11 +93,11 @@ class Plan:
         }
 
 
-def run(plan: Plan, *, model: str, device: str, journal: Path | None) -> list[Answer]:
+def run(plan: Plan, *, model: str, device: str, dtype: str, journal: Path | None) -> list[Answer]:
     """All answers. Pages go to a store of this run alone: the user's stays as it is."""
     err = console(stderr=True)
     with ExitStack() as stack:
-        loaded = load(model, device=device)
+        loaded = load(model, device=device, dtype=dtype)
         kept = journal or Path(stack.enter_context(TemporaryDirectory())) / "answers.jsonl"
         book = stack.enter_context(Journal(kept, plan.header(loaded.fingerprint)))
         store = Path(stack.enter_context(TemporaryDirectory())) / "store"

@@ -29,6 +29,7 @@ def explain(
     max_tokens: options.MaxTokens = None,
     seed: options.Seed = 0,
     device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
     compare: options.Compare = True,
     show: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
 ) -> None:
@@ -44,6 +45,7 @@ def explain(
     settings = Settings.checked(
         model=model,
         device=device,
+        dtype=dtype,
         top_k=top_k,
         budget=budget,
         policy=policy,

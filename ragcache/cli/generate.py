@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -31,9 +31,7 @@ def generate(
         typer.Option("--policy", help="Overrides the cases': full, acache@0.2, depth=4+acache@0.2, ..."),
     ] = None,
     device: options.Device = "auto",
-    dtype: Annotated[
-        Literal["auto", "fp32", "bf16"], typer.Option("--dtype", help="To compute in.")
-    ] = "auto",
+    dtype: options.Dtype = "auto",
 ) -> None:
     """Decode raw token ids: one JSON line for every case, {"tokens", "anchors", "nfe"}.
 
@@ -41,16 +39,13 @@ def generate(
     and optionally "cache" (none, prefix, dual, dllm, window), "budget" or "policy", "temperature",
     "seed". Lines before a bad one are answered.
     """
-    import torch
-
     from ragcache.cli.cases import Case, run_case
     from ragcache.engine.loaded_model import load_fingerprint, load_predictor
     from ragcache.engine.profiles import ModelProfile
     from ragcache.reuse.policy import parse_policy
 
     override = None if policy is None else parse_policy(policy)
-    dtypes = {"auto": None, "fp32": torch.float32, "bf16": torch.bfloat16}
-    predictor = load_predictor(model, device=device, dtype=dtypes[dtype])
+    predictor = load_predictor(model, device=device, dtype=dtype)
     profile = ModelProfile(predictor.config, lambda: load_fingerprint(model)[1])
     for record in _records(cases):
         case = Case.read(record, predictor.config)

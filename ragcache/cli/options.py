@@ -29,8 +29,11 @@ Codec = Annotated[
 MaxTokens = Annotated[int | None, typer.Option("--max-tokens", help="Length of the answer. [default: 32]")]
 Seed = Annotated[int, typer.Option("--seed", help="For sampling.")]
 Compare = Annotated[bool, typer.Option("--compare/--no-compare", help="Time a full recompute too.")]
-Model = Annotated[str, typer.Option("--model", help="nano, a checkpoint folder, or a Hugging Face hub id.")]
-Device = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
+Model = Annotated[
+    str, typer.Option("--model", help="nano, a checkpoint folder, or a hub id: org/name, org/name@revision.")
+]
+Device = Annotated[str, typer.Option("--device", help="auto, cpu, cuda or cuda:N.")]
+Dtype = Annotated[str, typer.Option("--dtype", help="To compute in: auto, bf16, fp16 or fp32.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Journal = Annotated[
     Path | None,

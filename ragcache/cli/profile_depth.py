@@ -24,6 +24,7 @@ def profile_depth(
     ] = 0.95,
     samples: Annotated[int, typer.Option("--samples", help="Pieces of text to measure on.")] = 8,
     device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
     as_json: options.Json = False,
 ) -> None:
     """Measure how deep stored texts stay valid, by their share of the prompt; policy depth uses it."""
@@ -37,7 +38,7 @@ def profile_depth(
 
     profiler = DepthProfiler(threshold=threshold, samples=samples)
     found = measure_depth(
-        [document.text for document in loaded.documents], profiler, model=model, device=device
+        [document.text for document in loaded.documents], profiler, model=model, device=device, dtype=dtype
     )
     if as_json:
         print_json(found)

@@ -14,10 +14,10 @@ from ragcache.reuse.profile_depth import DepthProfiler
 
 
 def measure_depth(
-    texts: Sequence[str], profiler: DepthProfiler, *, model: str, device: str
+    texts: Sequence[str], profiler: DepthProfiler, *, model: str, device: str, dtype: str
 ) -> dict[str, Any]:
     """What was written to the model's profile, and its `path`. Raises ragcache's typed errors."""
-    loaded = load(model, device=device)
+    loaded = load(model, device=device, dtype=dtype)
     ids = [loaded.tokenizer.encode(text).ids for text in texts]
     err = console(stderr=True)
     with Progress(console=err, disable=not err.is_terminal, transient=True) as bar:

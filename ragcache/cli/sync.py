@@ -27,6 +27,7 @@ def sync(
     namespace: options.Namespace = "default",
     codec: options.Codec = "raw",
     device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
     as_json: options.Json = False,
 ) -> None:
     """Name every chunk of a folder, build its page, and forget names whose chunk is gone.
@@ -42,6 +43,7 @@ def sync(
         dry_run=dry_run,
         model=None if names_only else model,
         device=device,
+        dtype=dtype,
         store=StoreChoice(store, remote, namespace),
         codec=codec,
     )

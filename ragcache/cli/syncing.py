@@ -22,6 +22,7 @@ def sync_folder(
     dry_run: bool,
     model: str | None,
     device: str,
+    dtype: str,
     store: StoreChoice,
     codec: str,
 ) -> dict[str, Any]:
@@ -36,7 +37,7 @@ def sync_folder(
             return {**result, "built": 0}
         engine = None
         if model is not None:
-            loaded = load(model, device=device)
+            loaded = load(model, device=device, dtype=dtype)
             engine = stack.enter_context(Engine(loaded, registry, codec=codec, namespace=store.namespace))
         err = console(stderr=True)
         with Progress(console=err, disable=not err.is_terminal, transient=True) as bar:

@@ -31,6 +31,7 @@ def tune(
     top_k: options.TopK = 4,
     model: options.Model = "nano",
     device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
     journal: options.Journal = None,
     html: options.Report = None,
     as_json: options.Json = False,
@@ -53,7 +54,7 @@ def tune(
     for warning in loaded.warnings:
         complain("warning", warning)
     plan = Plan(loaded.sets, (Full, *(p for p in policies if p != Full)), ("prefix",))
-    answers = run(plan, model=model, device=device, journal=journal)
+    answers = run(plan, model=model, device=device, dtype=dtype, journal=journal)
     tuning = choose(answers, tolerance)
     chosen = tuning.of(tuning.chosen)
     path = Profiles().write(

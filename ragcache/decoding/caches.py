@@ -53,25 +53,36 @@ class IntraCache(Protocol):
 
 @dataclass(frozen=True)
 class BlockCache:
-    """A refresh at every block's start; later forwards compute the rows that `refine` names.
-
-    The state is the cache itself: it remembers nothing.
-    """
+    """A refresh at every block's start; later forwards compute the rows that `refine` names."""
 
     refine: str = "dual"
 
     def begin(self, canvas: Canvas, kv: RequestKV) -> CacheState:
         """See `IntraCache`."""
-        return self
+        return _Blocks(self.refine, canvas)
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    refine: str
+    canvas: Canvas
 
     def rows(self, live: Live, start: int, stop: int, step: int) -> Live:
-        """See `CacheState`."""
-        if step == 0:
-            return live
+        """See `CacheState`.
+
+        A block-causal model sees no later block, and nothing changes before the one decided last: refreshes
+        compute these two and lose nothing (Block Diffusion, arXiv 2503.09573).
+        """
+        canvas = self.canvas
+        end = stop if canvas.causal else canvas.tokens
         if self.refine == "none":
-            return Live(live.positions, live.path, "refine")
-        end = stop if self.refine == "dual" else 2**62
-        return Live(live.within(start, end), kind="refine")
+            return Live(live.within(0, end), live.path, "refine" if step else "refresh")
+        if step:
+            stop = stop if self.refine == "dual" else end
+            return Live(live.within(canvas.seen_from(start), stop), kind="refine")
+        if canvas.causal and start > canvas.prompt_tokens:
+            return Live(live.within(start - canvas.block_length, end))
+        return Live(live.within(0, end), live.path)
 
 
 @dataclass(frozen=True)
@@ -89,20 +100,20 @@ class ActiveWindow:
 
     def begin(self, canvas: Canvas, kv: RequestKV) -> CacheState:
         """See `IntraCache`."""
-        return _Window(self.buffer, canvas.tokens, kv)
+        return _Window(self.buffer, canvas, kv)
 
 
 @dataclass(frozen=True)
 class _Window:
     buffer: int
-    tokens: int
+    canvas: Canvas
     kv: RequestKV
 
     def rows(self, live: Live, start: int, stop: int, step: int) -> Live:
         """See `CacheState`. What is cut off are the last rows, so that a path's row numbers stay true."""
         if step:
-            return Live(live.within(start, stop), kind="refine")
-        end = min(stop + self.buffer, self.tokens)
+            return Live(live.within(self.canvas.seen_from(start), stop), kind="refine")
+        end = min(stop + self.buffer, self.canvas.tokens)
         self.kv.show(end)
         return Live(live.within(0, end), live.path)
 

@@ -1,7 +1,7 @@
 """Commit rules: how many of the most confident masked positions become tokens after a forward.
 
 Sources: Fast-dLLM (arXiv 2505.22618) for the threshold and factor rules, LLaDA (arXiv 2502.09992) for fixed
-steps.
+steps, Dream (arXiv 2508.15487) for times.
 """
 
 from __future__ import annotations
@@ -54,6 +54,28 @@ class FixedSteps:
         """See `CommitRule`."""
         share, remainder = divmod(masked_at_start, self.steps_per_block)
         return max(1, share + (step < remainder))
+
+
+@dataclass(frozen=True)
+class Times:
+    """Dream's schedule: time falls evenly from 1 to `end` in `steps`; a step from t to s commits the share
+    1 - s/t of the masks that are left, the last step all of them."""
+
+    steps: int
+    end: float = 1e-3
+
+    def __post_init__(self) -> None:
+        if self.steps < 1 or not 0.0 <= self.end < 1.0:
+            raise ConfigError(
+                f"times: {self.steps} steps down to {self.end}; give 1 or more, down to under 1"
+            )
+
+    def count(self, confidence: Tensor, *, step: int, masked_at_start: int) -> int:
+        """See `CommitRule`."""
+        if step >= self.steps - 1:
+            return len(confidence)
+        now, then = (1.0 - at * (1.0 - self.end) / self.steps for at in (step, step + 1))
+        return max(1, int(len(confidence) * (1.0 - then / now)))
 
 
 @dataclass(frozen=True)

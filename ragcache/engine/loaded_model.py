@@ -8,15 +8,17 @@ from pathlib import Path
 import torch
 
 from ragcache.decoding.encode import ALONE, Scaffold
-from ragcache.errors import CheckpointError, ConfigError
+from ragcache.engine.placement import parse_dtype, pick_device, pick_dtype
+from ragcache.errors import CheckpointError
 from ragcache.model.catalog import find_checkpoint
-from ragcache.model.checkpoint import fingerprint, load_model
-from ragcache.model.config import read_config
+from ragcache.model.checkpoint import Checkpoint
+from ragcache.model.config import ModelConfig
+from ragcache.model.config_file import read_config
+from ragcache.model.fingerprint import fingerprint
+from ragcache.model.supported import FAMILIES
 from ragcache.model.transformer import MaskPredictor
 from ragcache.prompt import ChatTokenizer
 from ragcache.registry import AffixKey, codec_for
-
-END_OF_TURN = ("<|eot_id|>", "<|im_end|>")
 
 
 @dataclass(frozen=True)
@@ -55,31 +57,11 @@ class LoadedModel:
         )
 
 
-def pick_device(device: str) -> torch.device:
-    """`auto` is CUDA where there is one; `ConfigError` when the device is unknown or absent."""
-    if device == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        chosen = torch.device(device)
-    except RuntimeError:
-        raise ConfigError(f"unknown device {device!r}; use auto, cpu or cuda") from None
-    if chosen.type not in ("cpu", "cuda"):
-        raise ConfigError(f"device {device!r} is not supported; use auto, cpu or cuda")
-    if chosen.type == "cuda" and (chosen.index or 0) >= torch.cuda.device_count():
-        seen = torch.cuda.device_count() or "no"
-        raise ConfigError(f"device {device!r}: this torch sees {seen} CUDA device; use --device cpu")
-    return chosen
-
-
-def load_predictor(model: str, *, device: str = "auto", dtype: torch.dtype | None = None) -> MaskPredictor:
-    """The mask predictor alone, without a tokenizer; see `load`.
-
-    nano is stored in bf16 and computed in fp32 on the CPU, where its size makes that cheap.
-    """
-    chosen = pick_device(device)
-    if dtype is None and model == "nano" and chosen.type == "cpu":
-        dtype = torch.float32
-    return load_model(find_checkpoint(model), dtype=dtype, device=chosen)
+def load_predictor(
+    model: str, *, device: str = "auto", dtype: torch.dtype | str | None = None
+) -> MaskPredictor:
+    """The mask predictor alone, without a tokenizer; see `load`."""
+    return _load_weights(find_checkpoint(model), device, dtype)
 
 
 def load_fingerprint(model: str) -> tuple[int, str]:
@@ -89,25 +71,41 @@ def load_fingerprint(model: str) -> tuple[int, str]:
     return config.layers, fingerprint(folder, config)
 
 
-def load(model: str, *, device: str = "auto", dtype: torch.dtype | None = None) -> LoadedModel:
-    """Load `nano`, a folder or a hub id.
+def load(model: str, *, device: str = "auto", dtype: torch.dtype | str | None = None) -> LoadedModel:
+    """Load `nano`, a folder or a hub id (`org/name`, `org/name@revision`).
 
-    Raises `UnknownModelError`, `CheckpointError` or `ConfigError`.
+    `device` is auto, cpu, cuda or cuda:N. `dtype` None or auto is what the weights are stored in; on the CPU
+    small models are computed in fp32, which is faster there. Raises `UnknownModelError`, `CheckpointError`,
+    `ModelTooLargeError` or `ConfigError`.
     """
     folder = find_checkpoint(model)
-    predictor = load_predictor(model, device=device, dtype=dtype)
-    tokenizer = ChatTokenizer.from_folder(folder)
-    _check_vocabulary(folder, tokenizer, predictor)
-    ends = {tokenizer.special_tokens[name] for name in END_OF_TURN if name in tokenizer.special_tokens}
-    digest = fingerprint(folder, predictor.config)
+    config = read_config(folder)
+    tokenizer = ChatTokenizer.from_folder(folder)  # before the weights, which take longer
+    check_vocabulary(folder, tokenizer, config)
+    predictor = _load_weights(folder, device, dtype)
+    digest = fingerprint(folder, config)
     name = model if model == "nano" or not Path(model).is_dir() else str(Path(model).resolve())
-    return LoadedModel(name, predictor, tokenizer, digest, frozenset({predictor.config.eos_id, *ends}))
+    return LoadedModel(name, predictor, tokenizer, digest, stop_ids(tokenizer, config))
 
 
-def _check_vocabulary(folder: Path, tokenizer: ChatTokenizer, predictor: MaskPredictor) -> None:
-    rows = predictor.config.embedding_rows
-    if tokenizer.vocab_size > rows:
+def _load_weights(folder: Path, device: str, dtype: torch.dtype | str | None) -> MaskPredictor:
+    asked = parse_dtype(dtype) if isinstance(dtype, str) else dtype
+    chosen, checkpoint = pick_device(device), Checkpoint.open(folder)
+    return checkpoint.load(pick_dtype(asked, checkpoint, chosen), chosen)
+
+
+def stop_ids(tokenizer: ChatTokenizer, config: ModelConfig) -> frozenset[int]:
+    """What ends an answer: EOS, of config and tokenizer, and the ends of turn that the family knows."""
+    specials = tokenizer.special_tokens
+    ends = {specials[text] for text in FAMILIES[config.family].stops if text in specials}
+    own = {tokenizer.eos_token_id} - {None, config.mask_id}
+    return frozenset({config.eos_id, *ends, *(token for token in own if token is not None)})
+
+
+def check_vocabulary(folder: Path, tokenizer: ChatTokenizer, config: ModelConfig) -> None:
+    """Raise `CheckpointError` when the tokenizer has tokens that the model cannot have."""
+    if tokenizer.vocab_size > config.embedding_rows:
         raise CheckpointError(
-            f"{folder}: the tokenizer has {tokenizer.vocab_size} tokens, the model only {rows} embedding "
-            "rows; this tokenizer belongs to another model"
+            f"{folder}: the tokenizer has {tokenizer.vocab_size} tokens, the model only "
+            f"{config.embedding_rows} embedding rows; this tokenizer belongs to another model"
         )

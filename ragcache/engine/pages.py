@@ -22,12 +22,16 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ResolvedPage:
-    """The page of `key` and where it came from; `reason` says why a built page was not stored."""
+    """The page of `key` and where it came from; `reason` says why a built page was not stored.
+
+    `before` are the ids that stood before the affix's own when it was encoded.
+    """
 
     page: Page
     status: AffixStatus
     key: AffixKey
     reason: str = ""
+    before: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -109,7 +113,7 @@ class PageSource:
         for ids, want in wanted.items():
             page = self._load(want)
             if page is not None:
-                pages[ids] = ResolvedPage(page, "hit", want.key)
+                pages[ids] = ResolvedPage(page, "hit", want.key, before=want.scaffold.before)
         load_s = time.perf_counter() - started
         missing = {ids: want for ids, want in wanted.items() if ids not in pages}
         if missing:
@@ -182,7 +186,7 @@ class PageSource:
             for ids, want in missing.items():
                 page = self._get(want, count=False)
                 if page is not None:  # another process built it while we waited
-                    pages[ids] = ResolvedPage(page, "hit", want.key)
+                    pages[ids] = ResolvedPage(page, "hit", want.key, before=want.scaffold.before)
             todo = [ids for ids in missing if ids not in pages]
             if todo:
                 started = time.perf_counter()
@@ -219,18 +223,18 @@ class PageSource:
     def _store(self, want: _Wanted, page: Page, encode_s: float) -> ResolvedPage:
         if want.store is None:
             reason = "no store" if self.registry is None else "encoding is faster than reading here"
-            return _unstored(want.key, page, reason)
+            return _unstored(want, page, reason)
         try:
             digest = want.store.text_digest(want.text, want.key.namespace)
             stored = want.store.put(want.key, page, encode_s=encode_s, text_digest=digest)
-            return ResolvedPage(stored, "built", want.key)
+            return ResolvedPage(stored, "built", want.key, before=want.scaffold.before)
         except RegistryError as error:
             log.warning("affix store: %s", error)
-            return _unstored(want.key, page, f"not stored: {error}")
+            return _unstored(want, page, f"not stored: {error}")
 
 
-def _unstored(key: AffixKey, page: Page, reason: str) -> ResolvedPage:
+def _unstored(want: _Wanted, page: Page, reason: str) -> ResolvedPage:
     """The page as a store would give it back: answers depend on the codec, not on the store."""
     with suppress(RegistryError):  # the codec cannot hold it, with a store or without
-        page = codec_for(key.codec).round_trip(page)
-    return ResolvedPage(page, "built", key, reason)
+        page = codec_for(want.key.codec).round_trip(page)
+    return ResolvedPage(page, "built", want.key, reason, want.scaffold.before)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ragcache.decoding.canvas import Canvas
+from ragcache.decoding.defaults import with_defaults
 from ragcache.decoding.denoise import denoise
 from ragcache.decoding.step import Step, Work
 from ragcache.engine.answer import AnswerReader
@@ -43,16 +44,12 @@ class Session:
     def work(self, on_text: Callable[[str], None] = lambda text: None) -> Work[Completion]:
         """Probe, refresh, refine. `on_text` receives the answer so far after every finished block."""
         started = time.perf_counter()
-        options = self.request.options
+        config = self.model.predictor.config
+        options = with_defaults(self.request.options, config)
         reader = AnswerReader(self.model.tokenizer, self.model.stop_ids, self.request.stop)
-        canvas = Canvas(
-            self.prompt.token_ids,
-            options.max_tokens,
-            options.block_length,
-            self.model.predictor.config.mask_id,
-        )
+        canvas = Canvas.of(config, self.prompt.token_ids, options.max_tokens, options.block_length or 0)
         clock = Clock(
-            self.model.predictor.config.layers,
+            config.layers,
             canvas if self.request.trace else None,
             keep_logits=self.request.keep_logits,
         )
@@ -65,7 +62,9 @@ class Session:
         plan = yield from clock.time(
             make_plan(self.model.predictor, canvas, segments, self.policy, self.backend, self.table)
         )
-        decided = yield from clock.time(denoise(canvas, plan.at_block, plan.kv, options, ended))
+        decided = yield from clock.time(
+            denoise(canvas, plan.at_block, plan.kv, options, ended, self.model.stop_ids)
+        )
         total_s = time.perf_counter() - started
         if self.request.compare:
             yield from clock.time(self._full_forward(canvas))
@@ -75,7 +74,7 @@ class Session:
             text=answer.text.strip(),
             token_ids=tuple(ids[: answer.tokens]),
             finish_reason="stop" if answer.ended else "length",
-            reuse=self._report(plan.anchors),
+            reuse=self._report(plan.live),
             timings=self._timings(clock, total_s),
             forwards=clock.forwards.total() - clock.forwards["full"],
             refreshes=clock.forwards["refresh"],
@@ -102,16 +101,17 @@ class Session:
         predictor = self.model.predictor
         kv = GatherKV(predictor.config, canvas.tokens, (), predictor.dtype, predictor.device)
         rows = torch.arange(canvas.tokens)
-        first = rows[canvas.prompt_tokens : canvas.prompt_tokens + canvas.block_length]
-        yield Step(rows, canvas.token_ids, first, kv, kind="full")
+        start, stop = next(canvas.blocks())
+        yield Step(rows, canvas.token_ids, canvas.predictors(rows[start:stop]), kv, kind="full")
 
-    def _report(self, anchors: Tensor) -> ReuseReport:
+    def _report(self, live: Tensor) -> ReuseReport:
+        """Of the positions `live`, those within an affix are recomputed: anchors, and rows that must be."""
         reuses = self.policy.reuses
         uses = [AffixUse(s.name, s.start, s.tokens, "skipped", 0, s.reason) for s in self.prompt.skipped]
         for span in self.prompt.spans:
             stop = span.start + span.tokens
             if reuses:
-                count = int(((anchors >= span.start) & (anchors < stop)).sum())
+                count = int(((live >= span.start) & (live < stop)).sum())
                 page = self.resolved.pages[span.token_ids]
                 uses.append(AffixUse(span.name, span.start, span.tokens, page.status, count, page.reason))
             else:
@@ -143,10 +143,11 @@ def place(spans: Sequence[AffixSpan], resolved: Resolved) -> list[Segment]:
     for span in spans:
         if span.token_ids not in resolved.pages:
             continue
-        page = resolved.pages[span.token_ids].page
-        keep = torch.zeros(page.tokens, dtype=torch.bool)
+        own = resolved.pages[span.token_ids]
+        before = own.before if resolved.codec == "raw" else None  # other codecs round
+        keep = torch.zeros(own.page.tokens, dtype=torch.bool)
         keep[span.core_start : span.core_start + span.tokens] = True
-        segments.append(Segment(page, span.start - span.core_start, keep))
+        segments.append(Segment(own.page, span.start - span.core_start, keep, before))
     return segments
 
 

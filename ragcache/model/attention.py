@@ -13,6 +13,7 @@ from ragcache.model.config import ModelConfig
 from ragcache.model.rope import angles, rotate
 from ragcache.model.rows import LayerRows
 from ragcache.model.segment import Segment
+from ragcache.model.visibility import hide, visible
 
 
 class RequestKV(Protocol):
@@ -64,7 +65,8 @@ class GatherKV:
         shape = (config.layers, config.kv_heads, tokens, config.head_dim)
         self.keys = torch.zeros(shape, dtype=dtype, device=device)
         self.values = torch.zeros(shape, dtype=dtype, device=device)
-        self.shown = tokens
+        self.shown, self.causal_block = tokens, config.causal_block
+        self.columns = torch.arange(tokens, device=device)
         for segment in segments:
             self._place(segment, config)
 
@@ -76,7 +78,7 @@ class GatherKV:
         start, stop = int(positions[0]), int(positions[-1]) + 1
         first, last = start - segment.offset, stop - segment.offset
         device, dtype = self.keys.device, self.keys.dtype
-        cos, sin = angles(torch.arange(start, stop, device=device), config.head_dim, config.rope_theta)
+        cos, sin = angles(torch.arange(start, stop, device=device), config.rotary_dim, config.rope_theta)
         cos, sin = cos.transpose(0, 1), sin.transpose(0, 1)
         for layer, (keys, values) in enumerate(zip(segment.page.keys, segment.page.values, strict=True)):
             turned = rotate(keys[:, first:last].to(device, dtype), cos, sin)
@@ -93,7 +95,8 @@ class GatherKV:
 
     def scores(self, layer: int, rows: LayerRows) -> Tensor:
         """See `RequestKV`."""
-        return scores(rows.rotated_q.transpose(0, 1), self.keys[layer])
+        seen = visible(rows.positions, self.columns, self.causal_block)
+        return hide(scores(rows.rotated_q.transpose(0, 1), self.keys[layer]), seen)
 
     def write_values(self, layer: int, positions: Tensor, values: Tensor) -> None:
         """See `RequestKV`."""
@@ -106,8 +109,9 @@ class GatherKV:
         values.index_copy_(1, rows.positions, rows.v.transpose(0, 1))
         keys, values = keys[:, : self.shown], values[:, : self.shown]
         q = rows.rotated_q.transpose(0, 1)
+        seen = visible(rows.positions, self.columns[: self.shown], self.causal_block)
         mixed = F.scaled_dot_product_attention(
-            q[None], keys[None], values[None], enable_gqa=q.shape[0] != keys.shape[0]
+            q[None], keys[None], values[None], attn_mask=seen, enable_gqa=q.shape[0] != keys.shape[0]
         )
         return mixed[0].transpose(0, 1)
 

@@ -3,159 +3,163 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-import xxhash
-from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
 from ragcache.errors import CheckpointError
 from ragcache.model.blank import blank
-from ragcache.model.config import ModelConfig, read_config
-from ragcache.model.families import llada_names
+from ragcache.model.config import ModelConfig
+from ragcache.model.config_file import CONFIG, raw_config, read_config
+from ragcache.model.families import tensor_names
+from ragcache.model.layers import kept_in_fp32
+from ragcache.model.memory import check_room
+from ragcache.model.supported import FAMILIES
 from ragcache.model.transformer import MaskPredictor
-
-DTYPES = (torch.float32, torch.bfloat16, torch.float16)
-SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
-
-
-def weight_files(folder: Path) -> list[Path]:
-    """The checkpoint's safetensors files, single or sharded; `CheckpointError` names what is missing."""
-    if (folder / INDEX).exists():
-        try:
-            shards = set(json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values())
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise CheckpointError(f"{folder / INDEX}: not a safetensors index ({error})") from error
-        if not shards:
-            raise CheckpointError(f"{folder / INDEX}: weight_map names no shard")
-        if any(Path(str(shard)).name != shard for shard in shards):
-            raise CheckpointError(f"{folder / INDEX}: a shard lies outside the checkpoint's folder")
-        files = [folder / shard for shard in sorted(shards)]
-    elif (folder / SINGLE).exists():
-        files = [folder / SINGLE]
-    elif list(folder.glob("*.bin")) or list(folder.glob("*.pt")):
-        raise CheckpointError(f"{folder}: only pickle weights; convert them to safetensors first")
-    else:
-        raise CheckpointError(f"{folder}: no {SINGLE} and no {INDEX}")
-    for path in files:
-        if not path.is_file():
-            raise CheckpointError(f"{folder}: shard {path.name} is named by the index but missing")
-    return files
+from ragcache.model.weights import (
+    DTYPES,
+    INDEX,
+    SINGLE,
+    Stored,
+    check_fit,
+    read_headers,
+    read_tensors,
+    weight_files,
+)
 
 
-def read_tensors(files: list[Path], wanted: Mapping[str, str]) -> Iterator[tuple[str, Tensor]]:
-    """`(our name, tensor)` for every wanted tensor; missing and unexpected ones are named in the error."""
-    ours = {theirs: name for name, theirs in wanted.items()}
-    with ExitStack() as stack:
-        found: dict[str, object] = {}
-        for path in files:
-            try:
-                shard = stack.enter_context(safe_open(path, framework="pt"))
-            except (SafetensorError, OSError) as error:
-                raise CheckpointError(f"{path}: not a readable safetensors file ({error})") from error
-            found.update(dict.fromkeys(shard.keys(), shard))
-        missing, extra = sorted(ours.keys() - found.keys()), sorted(found.keys() - ours.keys())
-        if missing or extra:
-            raise CheckpointError(_difference(files[0].parent, missing, extra))
-        for theirs, shard in found.items():
-            yield ours[theirs], shard.get_tensor(theirs)  # type: ignore[attr-defined]
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint folder whose headers fit its `config.json`; nothing of the weights is read yet.
+
+    `names` maps each tensor to the parameters it holds, `shapes` are those of all parameters.
+    """
+
+    folder: Path
+    config: ModelConfig
+    files: tuple[Path, ...]
+    stored: Mapping[str, Stored]
+    names: Mapping[str, tuple[str, ...]]
+    shapes: Mapping[str, torch.Size]
+
+    @classmethod
+    def open(cls, folder: Path) -> Checkpoint:
+        """Read config and headers. Raises `CheckpointError` naming the field, tensor or file at fault."""
+        config = read_config(folder)
+        shapes = {name: p.shape for name, p in blank_model(config).named_parameters()}
+        names = tensor_names(FAMILIES[config.family], shapes)
+        files = weight_files(folder)
+        stored = read_headers(files)
+        check_fit(folder, stored, {t: tuple(shapes[name] for name in held) for t, held in names.items()})
+        return cls(folder, config, tuple(files), stored, names, shapes)
+
+    def parameters_of(self, tensor: str, value: Tensor) -> dict[str, Tensor]:
+        """The parameters that the checkpoint's `tensor` holds."""
+        held = self.names[tensor]
+        return dict(zip(held, torch.split(value, [self.shapes[name][0] for name in held]), strict=True))
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """What the weights are stored in. Raises `CheckpointError` when they mix dtypes."""
+        kinds = {self.stored[t].dtype for t, held in self.names.items() if not kept_in_fp32(held[0])}
+        if len(kinds) > 1:
+            mixed = " and ".join(sorted(str(DTYPES[kind]).removeprefix("torch.") for kind in kinds))
+            raise CheckpointError(
+                f"{self.folder}: the weights mix {mixed}; choose one (--dtype), or convert them to one"
+            )
+        return DTYPES[kinds.pop()]
+
+    def size_bytes(self, dtype: torch.dtype) -> int:
+        """Bytes of all parameters in `dtype`."""
+        return size_bytes(self.shapes, dtype)
+
+    def load(self, dtype: torch.dtype | None, device: torch.device) -> MaskPredictor:
+        """The model, read shard by shard straight to `dtype` (None: as stored) and `device`.
+
+        Raises `ModelTooLargeError` before reading, when it does not fit.
+        """
+        wanted = dtype or self.dtype
+        check_room(str(self.folder), self.size_bytes(wanted), device)
+        model, state = blank_model(self.config), dict[str, Tensor]()
+        for tensor, value in read_tensors(self.files):
+            for name, part in self.parameters_of(tensor, value).items():
+                kind = torch.float32 if kept_in_fp32(name) else wanted
+                # a copy even where nothing changes: a mapped file may be rewritten under a running model
+                state[name] = part.to(device=device, dtype=kind, copy=True)
+        if self.config.tied_head:
+            state["head.weight"] = state["embed.weight"]
+        model.load_state_dict(state, assign=True)
+        if self.config.tied_head:
+            model.head.weight = model.embed.weight
+        return model.requires_grad_(False).eval()
 
 
-def _difference(folder: Path, missing: list[str], extra: list[str]) -> str:
-    parts = [f"{folder}: the weights do not fit config.json"]
-    for label, names in (("missing", missing), ("unexpected", extra)):
-        if names:
-            more = f" and {len(names) - 4} more" if len(names) > 4 else ""
-            parts.append(f"{label}: {', '.join(names[:4])}{more}")
-    return "; ".join(parts)
+def size_bytes(shapes: Mapping[str, torch.Size], dtype: torch.dtype) -> int:
+    """Bytes of the parameters with these `shapes` in a model of `dtype`."""
+    size = {True: torch.float32.itemsize, False: dtype.itemsize}
+    return sum(shape.numel() * size[kept_in_fp32(name)] for name, shape in shapes.items())
+
+
+def blank_model(config: ModelConfig) -> MaskPredictor:
+    """The network without weights."""
+    with blank():
+        return MaskPredictor(config)
 
 
 def load_model(
     folder: Path, *, dtype: torch.dtype | None = None, device: torch.device | str = "cpu"
 ) -> MaskPredictor:
-    """Load a checkpoint folder in LLaDA's format; `dtype=None` keeps the one the weights are stored in.
+    """Load a checkpoint folder of any supported family; `dtype=None` keeps the one the weights are stored in.
 
     Raises `CheckpointError` naming the missing, unexpected or unusable tensor, field or file.
     """
-    config = read_config(folder)
-    with blank():
-        model = MaskPredictor(config)
-    wanted = llada_names(config)
-    shapes = {name: parameter.shape for name, parameter in model.named_parameters()}
-    state: dict[str, Tensor] = {}
-    for name, tensor in read_tensors(weight_files(folder), wanted):
-        _check_tensor(f"{folder}: {wanted[name]}", tensor, shapes[name])
-        state[name] = tensor.to(device=device, dtype=dtype or tensor.dtype)
-    kinds = sorted({str(tensor.dtype).removeprefix("torch.") for tensor in state.values()})
-    if len(kinds) > 1:
-        raise CheckpointError(f"{folder}: the weights mix {' and '.join(kinds)}; convert them to one dtype")
-    if config.tied_head:
-        state["head.weight"] = state["embed.weight"]
-    model.load_state_dict(state, assign=True)
-    if config.tied_head:
-        model.head.weight = model.embed.weight
-    return model.requires_grad_(False).eval()
+    return Checkpoint.open(folder).load(dtype, torch.device(device))
 
 
-def _check_tensor(what: str, tensor: Tensor, shape: torch.Size) -> None:
-    if tensor.dtype not in DTYPES:
-        raise CheckpointError(f"{what} is stored as {tensor.dtype}; convert it to float32 or bfloat16")
-    if tensor.shape != shape:
-        raise CheckpointError(f"{what} has shape {list(tensor.shape)}, config.json says {list(shape)}")
+def save_model(
+    model: MaskPredictor, folder: Path, *, dtype: torch.dtype | None = None, shard_bytes: int | None = None
+) -> None:
+    """Write `config.json` and the weights in the format of the model's family.
 
-
-def save_model(model: MaskPredictor, folder: Path, *, dtype: torch.dtype | None = None) -> None:
-    """Write `config.json` and `model.safetensors` in LLaDA's format."""
+    With `shard_bytes`, in shards of at most so many bytes (a larger tensor has one of its own) and an index.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     parameters = dict(model.named_parameters())
+    names = tensor_names(FAMILIES[model.config.family], parameters)
     tensors = {
-        theirs: parameters[ours].detach().to(dtype or parameters[ours].dtype).cpu().contiguous()
-        for ours, theirs in llada_names(model.config).items()
+        theirs: _stacked([parameters[n] for n in ours], ours[0], dtype) for theirs, ours in names.items()
     }
-    save_file(tensors, folder / SINGLE, metadata={"format": "pt"})
+    if shard_bytes is None:
+        save_file(tensors, folder / SINGLE, metadata={"format": "pt"})
+    else:
+        _save_shards(tensors, folder, shard_bytes)
     stored = str(dtype or model.dtype).removeprefix("torch.")
-    text = json.dumps(_llada_fields(model.config, stored), indent=2, sort_keys=True)
-    (folder / "config.json").write_text(text + "\n", encoding="utf-8")
+    text = json.dumps(raw_config(model.config, stored), indent=2, sort_keys=True)
+    (folder / CONFIG).write_text(text + "\n", encoding="utf-8")
 
 
-def _llada_fields(config: ModelConfig, stored_dtype: str) -> dict[str, object]:
-    return {
-        "architectures": ["LLaDAModelLM"],
-        "model_type": "llada",
-        "block_type": "llama",
-        "activation_type": "silu",
-        "layer_norm_type": "rms",
-        "rope": True,
-        "alibi": False,
-        "d_model": config.hidden_size,
-        "n_layers": config.layers,
-        "n_heads": config.heads,
-        "n_kv_heads": config.kv_heads,
-        "mlp_hidden_size": config.mlp_size,
-        "vocab_size": config.embedding_rows,
-        "embedding_size": config.embedding_rows,
-        "max_sequence_length": config.max_tokens,
-        "rope_theta": config.rope_theta,
-        "rms_norm_eps": config.norm_eps,
-        "include_bias": False,
-        "include_qkv_bias": config.qkv_bias,
-        "weight_tying": config.tied_head,
-        "mask_token_id": config.mask_id,
-        "eos_token_id": config.eos_id,
-        "pad_token_id": config.pad_id,
-        "torch_dtype": stored_dtype,
-    }
+def _stacked(parts: list[torch.nn.Parameter], name: str, dtype: torch.dtype | None) -> Tensor:
+    kind = parts[0].dtype if dtype is None or kept_in_fp32(name) else dtype
+    return torch.cat([part.detach().to(kind).cpu() for part in parts]).contiguous()
 
 
-def fingerprint(folder: Path, config: ModelConfig) -> str:
-    """Architecture and weights as one hex digest (xxh3-128 over the files): part of every affix key."""
-    digest = xxhash.xxh3_128(config.canonical().encode())
-    for path in weight_files(folder):
-        with path.open("rb") as file:
-            while piece := file.read(1 << 22):
-                digest.update(piece)
-    return digest.hexdigest()
+def _save_shards(tensors: Mapping[str, Tensor], folder: Path, shard_bytes: int) -> None:
+    shards: list[dict[str, Tensor]] = [{}]
+    room = shard_bytes
+    for name, tensor in sorted(tensors.items()):
+        if shards[-1] and tensor.nbytes > room:
+            shards.append({})
+            room = shard_bytes
+        shards[-1][name] = tensor
+        room -= tensor.nbytes
+    files = [f"model-{i:05}-of-{len(shards):05}.safetensors" for i in range(1, len(shards) + 1)]
+    for file, shard in zip(files, shards, strict=True):
+        save_file(shard, folder / file, metadata={"format": "pt"})
+    weight_map = {name: file for file, shard in zip(files, shards, strict=True) for name in shard}
+    total = sum(tensor.nbytes for tensor in tensors.values())
+    index = json.dumps({"metadata": {"total_size": total}, "weight_map": weight_map}, indent=2)
+    (folder / INDEX).write_text(index + "\n", encoding="utf-8")

@@ -1,13 +1,10 @@
-"""Architecture of a mask predictor, read from a checkpoint's `config.json`."""
+"""Architecture of a mask predictor: one description for every family (`ragcache.model.families`)."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from dataclasses import MISSING, asdict, dataclass, fields
 
 from ragcache.errors import CheckpointError
 
@@ -15,8 +12,44 @@ LARGEST_SIZE = 2**24  # keeps every product of two sizes within what torch can c
 
 
 @dataclass(frozen=True)
+class ExpertsConfig:
+    """A mixture of SwiGLU experts (DeepSeek-V3's routing, arXiv 2412.19437, as LLaDA 2.x has it).
+
+    `per_token` of `experts` are chosen among the best `groups_per_token` of `groups`, by sigmoid scores plus
+    a bias; their outputs weigh `scale` together. `shared` experts see every token. Layers below
+    `dense_layers` have a plain MLP. `size` is one expert's width in elements.
+    """
+
+    experts: int
+    per_token: int
+    size: int
+    shared: int
+    dense_layers: int
+    groups: int
+    groups_per_token: int
+    scale: float
+
+    def __post_init__(self) -> None:
+        for name in ("experts", "per_token", "size", "groups", "groups_per_token"):
+            if not 1 <= getattr(self, name) <= LARGEST_SIZE:
+                raise CheckpointError(
+                    f"config: {name} of a mixture must be at least 1, not {getattr(self, name)}"
+                )
+        if min(self.shared, self.dense_layers) < 0:
+            raise CheckpointError("config: shared experts and dense layers cannot be fewer than 0")
+        if self.experts % self.groups or self.experts < 2 * self.groups:
+            raise CheckpointError(
+                f"config: {self.experts} experts cannot form {self.groups} groups of 2 or more"
+            )
+        if self.groups_per_token > self.groups:
+            raise CheckpointError(f"config: {self.groups_per_token} groups a token, of {self.groups}")
+        if self.per_token > self.experts // self.groups * self.groups_per_token:
+            raise CheckpointError(f"config: {self.per_token} experts a token are more than its groups hold")
+
+
+@dataclass(frozen=True)
 class ModelConfig:
-    """One bidirectional transformer with rotate-half RoPE, RMSNorm and a SwiGLU MLP.
+    """One transformer with rotate-half RoPE, RMSNorm and SwiGLU MLPs; what families differ in are switches.
 
     Sizes are in elements, `max_tokens` is the window (prompt and canvas together) in tokens.
     """
@@ -36,6 +69,12 @@ class ModelConfig:
     mask_id: int
     eos_id: int
     pad_id: int
+    family: str = "llada"
+    logits_shift: bool = False  # Dream: the token at position i is read from the output at i-1
+    causal_block: int = 0  # block-causal: a row sees its own block of so many positions, and earlier ones
+    qk_norm: bool = False  # RMSNorm of every head's queries and keys, before RoPE
+    partial_rotary: float = 1.0  # share of a head that RoPE turns
+    experts: ExpertsConfig | None = None
 
     def __post_init__(self) -> None:
         sizes = "hidden_size", "layers", "heads", "kv_heads", "mlp_size", "embedding_rows", "max_tokens"
@@ -50,6 +89,12 @@ class ModelConfig:
             )
         if self.head_dim % 2:
             raise CheckpointError(f"config: head_dim {self.head_dim} is odd; RoPE needs pairs")
+        if not 0.0 < self.partial_rotary <= 1.0 or self.rotary_dim % 2 or not self.rotary_dim:
+            raise CheckpointError(
+                f"config: {self.partial_rotary:g} of a head of {self.head_dim} is nothing RoPE can turn"
+            )
+        if not 0 <= self.causal_block <= LARGEST_SIZE:
+            raise CheckpointError(f"config: a causal block of {self.causal_block} tokens; give 1 or more")
         for field, token in (("mask_token_id", self.mask_id), ("eos_token_id", self.eos_id)):
             if not 0 <= token < self.embedding_rows:
                 raise CheckpointError(
@@ -62,6 +107,11 @@ class ModelConfig:
                 )
 
     @property
+    def rotary_dim(self) -> int:
+        """Elements of a head that RoPE turns: its first ones."""
+        return int(self.head_dim * self.partial_rotary)
+
+    @property
     def kv_elements_per_token(self) -> int:
         """KV elements stored per token (multiply by the dtype's size for bytes)."""
         return 2 * self.layers * self.kv_heads * self.head_dim
@@ -69,75 +119,10 @@ class ModelConfig:
     @property
     def rope(self) -> str:
         """Canonical RoPE settings: part of every affix key."""
-        return json.dumps({"style": "rotate_half", "theta": self.rope_theta, "dim": self.head_dim})
+        return json.dumps({"style": "rotate_half", "theta": self.rope_theta, "dim": self.rotary_dim})
 
     def canonical(self) -> str:
-        """Stable text of all fields, for fingerprints."""
-        return json.dumps(asdict(self), sort_keys=True)
-
-
-def read_config(folder: Path) -> ModelConfig:
-    """Read `config.json` of a checkpoint folder.
-
-    Raises `CheckpointError` that names the missing file or field, or the unsupported `model_type`.
-    """
-    path = folder / "config.json"
-    try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise CheckpointError(f"{folder}: no config.json; is this a checkpoint folder?") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise CheckpointError(f"{path}: cannot be read as JSON ({error})") from error
-    if not isinstance(raw, dict):
-        raise CheckpointError(f"{path}: must hold one JSON object")
-    readers = {"llada": _llada}
-    model_type = str(raw.get("model_type"))
-    if model_type not in readers:
-        raise CheckpointError(
-            f"{path}: model_type {model_type!r} is not supported; known: {', '.join(readers)}"
-        )
-    try:
-        return readers[model_type](raw)
-    except KeyError as error:
-        raise CheckpointError(
-            f"{path}: field {error} is missing; take it from the original checkpoint"
-        ) from None
-    except (TypeError, ValueError, ArithmeticError) as error:
-        raise CheckpointError(f"{path}: a field has the wrong type ({error})") from error
-
-
-# fields that change what the weights mean, and the only value supported
-_LLADA_SUPPORTED = {
-    "block_type": "llama",
-    "alibi": False,
-    "rope": True,
-    "layer_norm_type": "rms",
-    "activation_type": "silu",
-    "input_emb_norm": False,
-    "scale_logits": False,
-}
-
-
-def _llada(raw: Mapping[str, Any]) -> ModelConfig:
-    """LLaDA-8B's field names (OLMo-like); every field is read, none is guessed."""
-    for field, wanted in _LLADA_SUPPORTED.items():
-        if raw.get(field, wanted) != wanted:
-            raise CheckpointError(f"config.json: {field}={raw[field]!r} is not supported, only {wanted!r}")
-    heads = int(raw["n_heads"])
-    return ModelConfig(
-        hidden_size=int(raw["d_model"]),
-        layers=int(raw["n_layers"]),
-        heads=heads,
-        kv_heads=int(raw["n_kv_heads"] or heads),
-        head_dim=int(raw["d_model"]) // heads,
-        mlp_size=int(raw["mlp_hidden_size"]),
-        embedding_rows=int(raw["embedding_size"] or raw["vocab_size"]),
-        max_tokens=int(raw["max_sequence_length"]),
-        rope_theta=float(raw["rope_theta"]),
-        norm_eps=float(raw["rms_norm_eps"]),
-        qkv_bias=bool(raw["include_qkv_bias"]),
-        tied_head=bool(raw["weight_tying"]),
-        mask_id=int(raw["mask_token_id"]),
-        eos_id=int(raw["eos_token_id"]),
-        pad_id=int(raw["pad_token_id"]),
-    )
+        """Stable text of all fields, for fingerprints; a switch that is off leaves no trace."""
+        off = {f.name: f.default for f in fields(self) if f.default is not MISSING}
+        said = {name: value for name, value in asdict(self).items() if name not in off or value != off[name]}
+        return json.dumps(said, sort_keys=True)

@@ -6,12 +6,12 @@ import torch
 from torch import Tensor
 
 
-def angles(positions: Tensor, head_dim: int, theta: float) -> tuple[Tensor, Tensor]:
-    """Cosines and sines for `positions` `[n]` (may be negative): two fp32 tensors `[n, 1, head_dim]`.
+def angles(positions: Tensor, rotary_dim: int, theta: float) -> tuple[Tensor, Tensor]:
+    """Cosines and sines for `positions` `[n]` (may be negative): two fp32 tensors `[n, 1, rotary_dim]`.
 
     Computed from the position itself every time, so rotations are never chained.
     """
-    exponent = torch.arange(0, head_dim, 2, device=positions.device, dtype=torch.float32) / head_dim
+    exponent = torch.arange(0, rotary_dim, 2, device=positions.device, dtype=torch.float32) / rotary_dim
     frequencies = 1.0 / (theta**exponent)
     phase = positions.to(torch.float32)[:, None] * frequencies
     phase = torch.cat((phase, phase), dim=-1)[:, None, :]
@@ -19,8 +19,11 @@ def angles(positions: Tensor, head_dim: int, theta: float) -> tuple[Tensor, Tens
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rotate `x` `[n, heads, head_dim]`; trigonometry in fp32, result in the dtype of `x`."""
-    wide = x.to(torch.float32)
+    """Rotate `x` `[n, heads, head_dim]`; trigonometry in fp32, result in the dtype of `x`.
+
+    With angles for fewer elements than a head has, the others stay as they are (partial rotary).
+    """
+    wide = x[..., : cos.shape[-1]].to(torch.float32)
     first, second = wide.chunk(2, dim=-1)
-    turned = torch.cat((-second, first), dim=-1)
-    return (wide * cos + turned * sin).to(x.dtype)
+    turned = (wide * cos + torch.cat((-second, first), dim=-1) * sin).to(x.dtype)
+    return turned if turned.shape == x.shape else torch.cat((turned, x[..., cos.shape[-1] :]), dim=-1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -15,12 +15,14 @@ class Segment:
     """Token `i` of `page` stands at position `offset + i`; only columns in `keep` are seen.
 
     `keep` is `[n]` bool. False where the request computes the position itself: anchors, and edge tokens that
-    differ in this context. `offset` may be negative when the first tokens are such edges.
+    differ in this context. `offset` may be negative when the first tokens are such edges. `before` are the
+    ids that stood before the page's own when it was encoded; None where something else shaped its rows too.
     """
 
     page: Page
     offset: int
     keep: Tensor
+    before: tuple[int, ...] | None = None
 
     @property
     def positions(self) -> Tensor:
@@ -33,9 +35,9 @@ class Segment:
         stale = stale[(stale >= 0) & (stale < self.page.tokens)]
         keep = self.keep.clone()
         keep[stale] = False
-        return Segment(self.page, self.offset, keep)
+        return replace(self, keep=keep)
 
 
 def whole(page: Page, offset: int) -> Segment:
-    """The full page at `offset`."""
-    return Segment(page, offset, torch.ones(page.tokens, dtype=torch.bool))
+    """The full page at `offset`, encoded alone."""
+    return Segment(page, offset, torch.ones(page.tokens, dtype=torch.bool), before=())

@@ -18,6 +18,7 @@ from ragcache.model.config import ModelConfig
 from ragcache.model.rope import angles, rotate
 from ragcache.model.rows import LayerRows
 from ragcache.model.segment import Segment
+from ragcache.model.visibility import both, hide, visible
 from ragcache.page import Page
 
 
@@ -32,12 +33,10 @@ class Partial:
 def attend_columns(q: Tensor, keys: Tensor, values: Tensor, keep: Tensor | None = None) -> Partial:
     """Softmax attention of `q` `[heads, n, head_dim]` over `keys`/`values` `[kv_heads, m, head_dim]`.
 
-    Columns where `keep` `[m]` is False are not seen. Without any column: `lse` is -inf and `out` is 0, so
-    that the part weighs nothing in a merge.
+    Columns where `keep` (`[m]`, or `[n, m]`) is False are not seen. Without any column: `lse` is -inf and
+    `out` is 0, so that the part weighs nothing in a merge.
     """
-    weights = scores(q, keys)
-    if keep is not None:
-        weights = weights.masked_fill(~keep, float("-inf"))
+    weights = hide(scores(q, keys), keep)
     lse = torch.logsumexp(weights, dim=-1)
     weights = (weights - lse.masked_fill(lse.isinf(), 0.0)[..., None]).exp()
     out = (by_group(weights.to(values.dtype), values.shape[0]) @ values).to(torch.float32)
@@ -84,7 +83,7 @@ class SegmentBackend:
     ) -> ResidentPage:
         """The one resident copy of `page`."""
         if page not in self._resident:
-            cos, sin = angles(torch.arange(page.tokens, device=device), config.head_dim, config.rope_theta)
+            cos, sin = angles(torch.arange(page.tokens, device=device), config.rotary_dim, config.rope_theta)
             cos, sin = cos.transpose(0, 1), sin.transpose(0, 1)
             self._resident[page] = ResidentPage(
                 tuple(rotate(k.to(device), cos, sin).to(dtype) for k in page.keys),
@@ -110,6 +109,7 @@ class SegmentKV:
         for segment, _ in segments:
             live[segment.positions] = False
         self.slots = torch.where(live, live.cumsum(0) - 1, -1).to(device)
+        self.private = live.nonzero().squeeze(-1).to(device)
         self.shown = int(live.sum())
         self.keep = [segment.keep.to(device) for segment, _ in segments]
         shape = (config.layers, config.kv_heads, int(live.sum()), config.head_dim)
@@ -126,10 +126,13 @@ class SegmentKV:
         self.keys[layer].index_copy_(1, slots, rows.rotated_k.transpose(0, 1))
         self.values[layer].index_copy_(1, slots, rows.v.transpose(0, 1))
         keys, values = self.keys[layer][:, : self.shown], self.values[layer][:, : self.shown]
-        parts = [attend_columns(rows.rotated_q.transpose(0, 1), keys, values)]
-        for (_, page), turn, keep in zip(self.segments, self._turns, self.keep, strict=True):
+        seen = self._seen(rows, self.private[: self.shown])
+        parts = [attend_columns(rows.rotated_q.transpose(0, 1), keys, values, seen)]
+        for (segment, page), turn, keep in zip(self.segments, self._turns, self.keep, strict=True):
             q = rotate(rows.q, *turn).transpose(0, 1)
-            parts.append(attend_columns(q, page.keys[layer], page.values[layer], keep))
+            columns = segment.offset + torch.arange(segment.page.tokens, device=keep.device)
+            kept = both(self._seen(rows, columns), keep)
+            parts.append(attend_columns(q, page.keys[layer], page.values[layer], kept))
         return merge(parts).to(rows.v.dtype).transpose(0, 1)
 
     def scores(self, layer: int, rows: LayerRows) -> Tensor:
@@ -140,7 +143,7 @@ class SegmentKV:
         for (segment, page), turn, keep in zip(self.segments, turns, self.keep, strict=True):
             q = rotate(rows.q, *turn).transpose(0, 1)
             out[:, :, segment.positions.to(out.device)] = scores(q, page.keys[layer][:, keep])
-        return out
+        return hide(out, self._seen(rows, torch.arange(len(self.slots), device=out.device)))
 
     def write_values(self, layer: int, positions: Tensor, values: Tensor) -> None:
         """See `ragcache.model.attention.RequestKV`."""
@@ -164,16 +167,19 @@ class SegmentKV:
         """The page's columns at `positions`, below layer `depth`, into private slots."""
         device, dtype = self.keys.device, self.keys.dtype
         columns, slots = positions - segment.offset, self.slots[positions.to(device)]
-        cos, sin = angles(positions.to(device), self.config.head_dim, self.config.rope_theta)
+        cos, sin = angles(positions.to(device), self.config.rotary_dim, self.config.rope_theta)
         cos, sin = cos.transpose(0, 1), sin.transpose(0, 1)
         for layer in range(depth):
             keys, values = segment.page.keys[layer][:, columns], segment.page.values[layer][:, columns]
             self.keys[layer].index_copy_(1, slots, rotate(keys.to(device), cos, sin).to(dtype))
             self.values[layer].index_copy_(1, slots, values.to(device, dtype))
 
+    def _seen(self, rows: LayerRows, columns: Tensor) -> Tensor | None:
+        return visible(rows.positions, columns, self.config.causal_block)
+
     def _relative_angles(self, positions: Tensor) -> list[tuple[Tensor, Tensor]]:
         config = self.config
         return [
-            angles(positions - segment.offset, config.head_dim, config.rope_theta)
+            angles(positions - segment.offset, config.rotary_dim, config.rope_theta)
             for segment, _ in self.segments
         ]

@@ -1,4 +1,4 @@
-"""The mask predictor: one bidirectional transformer, one forward.
+"""The mask predictor: one transformer, one forward.
 
 Full recompute, affix encoding, probe, refresh and refine are all `MaskPredictor.forward` with other rows.
 """
@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import Protocol, cast
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ragcache.model.config import ModelConfig
+from ragcache.model.layers import Layer, make_layer
 from ragcache.model.path import Values
 from ragcache.model.ragged import ActiveRows
-from ragcache.model.rope import angles, rotate
+from ragcache.model.rope import angles
 from ragcache.model.rows import LayerRows, Rows
 
 
@@ -34,55 +34,14 @@ class Attention(Protocol):
         ...
 
 
-class Layer(nn.Module):
-    """Pre-norm attention and SwiGLU MLP."""
-
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
-        self.heads, self.kv_heads, self.head_dim = config.heads, config.kv_heads, config.head_dim
-        width, inner = config.hidden_size, config.heads * config.head_dim
-        kv_width = config.kv_heads * config.head_dim
-        self.attn_norm = nn.RMSNorm(width, eps=config.norm_eps)
-        self.q = nn.Linear(width, inner, bias=config.qkv_bias)
-        self.k = nn.Linear(width, kv_width, bias=config.qkv_bias)
-        self.v = nn.Linear(width, kv_width, bias=config.qkv_bias)
-        self.o = nn.Linear(inner, width, bias=False)
-        self.mlp_norm = nn.RMSNorm(width, eps=config.norm_eps)
-        self.gate = nn.Linear(width, config.mlp_size, bias=False)
-        self.up = nn.Linear(width, config.mlp_size, bias=False)
-        self.down = nn.Linear(config.mlp_size, width, bias=False)
-
-    def values(self, x: Tensor) -> Tensor:
-        """Values `[n, kv_heads, head_dim]` of the hidden states `x` `[n, hidden]`."""
-        return self._values(self.attn_norm(x))
-
-    def _values(self, normed: Tensor) -> Tensor:
-        values: Tensor = self.v(normed).unflatten(-1, (self.kv_heads, self.head_dim))
-        return values
-
-    def project(self, x: Tensor, positions: Tensor, cos: Tensor, sin: Tensor) -> LayerRows:
-        """Queries, keys and values of the hidden states `x` `[n, hidden]`."""
-        h = self.attn_norm(x)
-        q = self.q(h).unflatten(-1, (self.heads, self.head_dim))
-        k = self.k(h).unflatten(-1, (self.kv_heads, self.head_dim))
-        return LayerRows(q, k, self._values(h), rotate(q, cos, sin), rotate(k, cos, sin), positions)
-
-    def mix(self, x: Tensor, attended: Tensor) -> Tensor:
-        """Residual stream after the attention output and the MLP."""
-        x = x + self.o(attended.flatten(-2))
-        h = self.mlp_norm(x)
-        hidden: Tensor = x + self.down(F.silu(self.gate(h)) * self.up(h))
-        return hidden
-
-
 class MaskPredictor(nn.Module):
-    """Predicts the tokens behind `[MASK]` from everything around them."""
+    """Predicts the tokens behind `[MASK]` from what its rows may see."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.config = config
         self.embed = nn.Embedding(config.embedding_rows, config.hidden_size)
-        self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
+        self.layers = nn.ModuleList(make_layer(config, index) for index in range(config.layers))
         self.norm = nn.RMSNorm(config.hidden_size, eps=config.norm_eps)
         self.head = nn.Linear(config.hidden_size, config.embedding_rows, bias=False)
         if config.tied_head:
@@ -103,7 +62,7 @@ class MaskPredictor(nn.Module):
 
         Writes the rows' K/V into `attention`. Apply `logits` to what is to be sampled.
         """
-        cos, sin = angles(rows.positions, self.config.head_dim, self.config.rope_theta)
+        cos, sin = angles(rows.positions, self.config.rotary_dim, self.config.rope_theta)
         x = self.embed(rows.token_ids)
         last = self.config.layers - 1
         for index, module in enumerate(self.layers):

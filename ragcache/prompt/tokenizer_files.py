@@ -12,6 +12,7 @@ from typing import Any
 from tokenizers import Tokenizer, processors
 
 from ragcache.errors import CheckpointError
+from ragcache.prompt.byte_bpe import has_byte_bpe, read_byte_bpe
 
 TOKENIZER = "tokenizer.json"
 CONFIG = "tokenizer_config.json"
@@ -37,12 +38,16 @@ class TokenizerFiles:
 def read_tokenizer_files(folder: Path) -> TokenizerFiles:
     """Read `tokenizer.json`, `tokenizer_config.json` and, if present, the template's own file.
 
+    Without `tokenizer.json`, a Qwen2 tokenizer is built from `vocab.json` and `merges.txt`.
+
     Raises `CheckpointError` naming the file that is missing or damaged.
     """
-    source = _read(folder / TOKENIZER)
+    if not (folder / TOKENIZER).exists() and not (folder / CONFIG).exists():
+        raise CheckpointError(f"{folder / TOKENIZER} is missing; a checkpoint folder needs it.")
     config = _read_json(folder / CONFIG)
     if (folder / SPECIALS).exists():
         config = {**_read_json(folder / SPECIALS), **config}
+    source = _source(folder, config)
     tokenizer = _parse(folder / TOKENIZER, source)
     template = _template(folder, config)
     named = {key: text for key, value in config.items() if key.endswith("_token") and (text := _text(value))}
@@ -60,6 +65,13 @@ def read_tokenizer_files(folder: Path) -> TokenizerFiles:
         frozenset(text for text in declared if tokenizer.token_to_id(text) is not None),
         hashlib.sha256(source.encode() + b"\0" + (template or "").encode()).hexdigest(),
     )
+
+
+def _source(folder: Path, config: Mapping[str, Any]) -> str:
+    """The tokenizer as `tokenizer.json` holds it, or would hold it."""
+    if not (folder / TOKENIZER).exists() and has_byte_bpe(folder, config):
+        return read_byte_bpe(folder, config).to_str()
+    return _read(folder / TOKENIZER)
 
 
 def _parse(path: Path, source: str) -> Tokenizer:

@@ -19,8 +19,8 @@ from ragcache.model.transformer import MaskPredictor
 class ReuseContext:
     """One request before its first refresh: ids of prompt and canvas `[t]`, positions, pages, and the KV.
 
-    `live` and `frozen` are sorted and together cover all positions; `masked` are the canvas's masks,
-    `question` the live prompt tokens after the last affix (all of them, when it ends the prompt).
+    `live` and `frozen` are sorted and together cover all positions but those of exact columns; `masked` are
+    the canvas's masks, `question` the live prompt tokens after the last affix (all, when it ends the prompt).
     """
 
     token_ids: Tensor

@@ -18,6 +18,7 @@ from ragcache.model.segment import Segment
 from ragcache.model.transformer import MaskPredictor
 from ragcache.reuse.context import ReuseContext
 from ragcache.reuse.depth import DepthTable, fixed_depth
+from ragcache.reuse.exact import always_live, split_exact
 from ragcache.reuse.policy import Depth, ReusePolicy
 
 
@@ -86,20 +87,25 @@ def make_plan(
 ) -> Work[Plan]:
     """Choose anchors, probing where the criterion needs it; `segments` are disjoint and in prompt order.
 
+    What is exact needs no anchors, and what can never be frozen is computed whatever the budget
+    (`ragcache.reuse.exact`).
+
     Pages must hold hidden states at the depth of the request, see `depth_table` and its `checkpoints`.
     """
-    kv = backend(predictor.config, canvas.tokens, segments, predictor.dtype, predictor.device)
-    affix = torch.cat([torch.empty(0, dtype=torch.int64), *(segment.positions for segment in segments)])
-    fresh = _complement(affix, canvas.tokens)
+    segments = always_live(canvas, segments)
+    exact, stale = split_exact(canvas, segments)
+    kv = backend(predictor.config, canvas.tokens, [*exact, *stale], predictor.dtype, predictor.device)
+    affix = _positions(stale)
+    fresh = _complement(_positions([*exact, *stale]), canvas.tokens)
     masked = torch.arange(canvas.prompt_tokens, canvas.tokens)
-    context = ReuseContext(canvas.token_ids, fresh, affix, masked, kv, segments, predictor)
+    context = ReuseContext(canvas.token_ids, fresh, affix, masked, kv, stale, predictor)
     anchors, scores = yield from _choose(policy, context)
     layers = predictor.config.layers
     table = depth_table(policy, layers, own_table)
     depth = table.depth(len(affix) / canvas.tokens) if table else 0
     if depth >= layers:  # every layer comes from the pages: nothing is left to recompute
         anchors = anchors[:0]
-    hidden = _hidden(segments, anchors, depth) if depth and len(anchors) else None
+    hidden = _hidden(stale, anchors, depth) if depth and len(anchors) else None
     kv = kv.promote(anchors, depth)
     return Plan(fresh, anchors, kv, depth, hidden, policy.refresh_every, affix[: len(scores)], scores)
 
@@ -130,6 +136,10 @@ def _hidden(segments: Sequence[Segment], anchors: Tensor, depth: int) -> Tensor:
             )
         parts.append(segment.page.hidden[depth][own - segment.offset])
     return torch.cat(parts)
+
+
+def _positions(segments: Sequence[Segment]) -> Tensor:
+    return torch.cat([torch.empty(0, dtype=torch.int64), *(segment.positions for segment in segments)])
 
 
 def _complement(positions: Tensor, tokens: int) -> Tensor:

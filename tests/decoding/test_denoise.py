@@ -159,8 +159,69 @@ def test_seeds() -> None:
         ({"confidence": "best"}, "unknown confidence 'best'"),
         ({"seed": -1}, "seed must be from 0"),
         ({"seed": 2**63}, "seed must be from 0"),
+        ({"top_k": 0}, "top_k must be at least 1, not 0"),
+        ({"top_p": 0.0}, "top_p must be above 0 and at most 1"),
+        ({"top_p": 1.5}, "top_p must be"),
+        ({"min_tokens": -1}, "min_tokens must be 0 or more"),
     ],
 )
 def test_options_are_checked(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         DecodingOptions(**wrong)
+
+
+def shifted(tokens: int = 5, block: int = 3) -> Canvas:
+    return Canvas([7, 8], tokens, block, MASK, shift=1)
+
+
+def test_shifted_logits_are_read_from_the_row_before() -> None:
+    steps, _ = drive(shifted(), DecodingOptions(5, 3, ONE_BY_ONE))
+    read = [step.positions[step.sample].tolist() for step in steps]
+    assert read[0] == [1, 2, 3]  # the refresh: for positions 2, 3, 4, of which it decides the first
+    assert all(row in step.positions for step, rows in zip(steps, read, strict=True) for row in rows)
+    assert read[1:3] == [[2, 3], [3]]
+
+
+def test_a_shifted_refresh_decides_one_position_however_sure() -> None:
+    canvas = shifted()
+    steps, _ = drive(canvas, DecodingOptions(5, 3), sure)
+    assert [step.kind for step in steps] == ["refresh", "refine"] * 2
+    assert [len(step.sample) for step in steps] == [3, 2, 2, 1]
+    assert canvas.answer() == [1, 2, 3, 4, 5]  # what the rows before say
+
+
+def test_without_a_cache_a_shifted_forward_decides_all_it_is_sure_of() -> None:
+    steps, _ = drive(shifted(), DecodingOptions(5, 3, cache="none"), sure)
+    assert len(steps) == 2
+
+
+def test_blocks_of_a_causal_canvas_lie_on_its_attentions_grid() -> None:
+    canvas = Canvas(range(6), 9, 4, MASK, causal=True)
+    assert list(canvas.blocks()) == [(6, 8), (8, 12), (12, 15)]
+    assert list(Canvas(range(6), 9, 4, MASK).blocks()) == [(6, 10), (10, 14), (14, 15)]
+
+
+def test_a_causal_refresh_computes_the_last_block_and_this_one() -> None:
+    canvas = Canvas([7] * 6, 8, 4, MASK, causal=True)
+    steps, _ = drive(canvas, DecodingOptions(8, 4), sure)
+    assert rows_of(steps) == [[*range(8)], [*range(4, 12)], [*range(8, 14)]]
+    everything, _ = drive(Canvas([7] * 6, 8, 4, MASK, causal=True), DecodingOptions(8, 4, cache="none"), sure)
+    assert rows_of(everything) == [[*range(8)], [*range(12)], [*range(14)]]
+
+
+def test_prompt_tokens_within_a_causal_block_are_refined_with_it() -> None:
+    canvas = Canvas([7] * 6, 6, 4, MASK, causal=True)
+    steps, _ = drive(canvas, DecodingOptions(6, 4, ONE_BY_ONE))
+    assert rows_of(steps) == [[*range(8)], [4, 5, 6, 7], [*range(4, 12)], *[[8, 9, 10, 11]] * 3]
+
+
+def test_ends_are_held_back_before_min_tokens() -> None:
+    def flood(step: Step) -> Tensor:
+        return torch.tensor([0.0, 3.0, 9.0, *[0.0] * 7]).repeat(len(step.sample), 1)
+
+    canvas = Canvas([7], 6, 3, MASK)
+    drive(canvas, DecodingOptions(6, 3, min_tokens=4), flood, ends=(2,))
+    assert canvas.answer() == [1, 1, 1, 1, 2, 2]
+    canvas = Canvas([7], 6, 3, MASK)
+    _, decided = drive(canvas, DecodingOptions(6, 3), flood, ends=(2,), ended=lambda ids: 2 in ids)
+    assert (canvas.answer(), decided) == ([2, 2, 2, MASK, MASK, MASK], 3)  # a flood stops after its block

@@ -1,22 +1,21 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from ragcache.decoding.sampling import CONFIDENCES, Confidence, confidence_named, low_confidence, propose
+from ragcache.decoding.sampling import CONFIDENCES, confidence_named, propose
 from ragcache.errors import ConfigError
 
 MASK = 3
 
 
-def proposed(
-    logits: Tensor, temperature: float = 0.0, seed: int = 0, confidence: Confidence = low_confidence
-) -> tuple[Tensor, Tensor]:
+def proposed(logits: Tensor, temperature: float = 0.0, seed: int = 0, **more: Any) -> tuple[Tensor, Tensor]:
     generator = torch.Generator().manual_seed(seed)
-    return propose(logits, mask_id=MASK, temperature=temperature, generator=generator, confidence=confidence)
+    return propose(logits, mask_id=MASK, temperature=temperature, generator=generator, **more)
 
 
 def test_the_best_token_with_its_fp64_probability() -> None:
@@ -76,5 +75,50 @@ def test_entropy_survives_a_probability_of_zero() -> None:
 
 
 def test_an_unknown_confidence_lists_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match=r"'best'; known: low_confidence, topk_margin, entropy"):
+    with pytest.raises(ConfigError, match=r"'best'; known: low_confidence, maskgit_plus, topk_margin"):
         confidence_named("best")
+
+
+def test_dream_measures_what_tokens_are_drawn_from() -> None:
+    logits = torch.tensor([[1.0, 0.0, -1.0, -9.0]]).repeat(50, 1)
+    tokens, confidence = proposed(logits, 0.5, confidence=confidence_named("maskgit_plus"), top_k=2)
+    sharper = torch.softmax(torch.tensor([2.0, 0.0], dtype=torch.float64), -1)
+    torch.testing.assert_close(confidence, sharper[tokens])
+    margin = proposed(logits, 0.5, confidence=confidence_named("topk_margin"), top_k=2)[1]
+    torch.testing.assert_close(margin, (sharper[0] - sharper[1]).expand(50))
+
+
+def test_origin_orders_at_random_but_repeats() -> None:
+    logits = torch.zeros(30, 6)
+    draws = [proposed(logits, seed=seed, confidence=confidence_named("random"))[1] for seed in (1, 1, 2)]
+    assert torch.equal(draws[0], draws[1])
+    assert not torch.equal(draws[0], draws[2])
+    assert len(draws[0].unique()) == 30
+
+
+@pytest.mark.parametrize(
+    ("more", "allowed"),
+    [
+        ({"top_k": 1}, {1}),
+        ({"top_k": 2}, {1, 2}),
+        ({"top_p": 0.5}, {1}),
+        ({"top_p": 0.7}, {1, 2}),  # 0.6 does not reach it
+        ({"top_p": 1.0}, {0, 1, 2}),
+        ({"top_p": 0.95, "top_k": 2}, {1, 2}),
+        ({}, {0, 1, 2}),
+    ],
+)
+def test_top_k_and_top_p_leave_the_best(more: dict[str, Any], allowed: set[int]) -> None:
+    logits = torch.tensor([[0.1, 0.6, 0.29, 0.01]]).log().repeat(500, 1)
+    assert set(proposed(logits, 1.0, **more)[0].tolist()) == allowed
+
+
+@pytest.mark.parametrize("more", [{"top_k": 1}, {"top_p": 0.5}])
+def test_where_only_the_mask_is_left_the_best_of_the_others_stands_in(more: dict[str, Any]) -> None:
+    assert proposed(torch.tensor([[0.0, 1.0, 2.0, 99.0]]), **more)[0].tolist() == [2]
+
+
+def test_banned_tokens_are_never_proposed() -> None:
+    logits = torch.tensor([[5.0, 1.0, 0.0, 9.0], [5.0, 1.0, 0.0, 9.0]])
+    banned = torch.tensor([[True, False, False, False], [False, False, False, False]])
+    assert proposed(logits, banned=banned)[0].tolist() == [1, 0]

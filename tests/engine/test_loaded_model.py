@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragcache.engine import load
-from ragcache.engine.loaded_model import pick_device
+from ragcache.engine.placement import pick_device
 from ragcache.errors import ConfigError, UnknownModelError
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from ragcache.model.checkpoint import save_model
-from reference.tiny import CONFIGS, tiny_model
+from reference.tiny import KINDS, tiny_model
 
 SPECIALS = ["<|endoftext|>", "<|mask|>", "<|im_start|>", "<|im_end|>"]
 TEMPLATE = (
@@ -18,7 +18,7 @@ TEMPLATE = (
 )
 
 
-def write_checkpoint(folder: Path, max_tokens: int = 256) -> Path:
+def write_checkpoint(folder: Path, max_tokens: int = 256, kind: str = "gqa-bias") -> Path:
     """Answers are nonsense, but always the same; most of its tokens are single bytes."""
     byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer = Tokenizer(models.BPE())
@@ -31,9 +31,7 @@ def write_checkpoint(folder: Path, max_tokens: int = 256) -> Path:
     )
     tokenizer.train_from_iterator(["the river is long and the town is old near the harbour "] * 4, trainer)
     rows = tokenizer.get_vocab_size()
-    config = replace(
-        CONFIGS["gqa-bias"], embedding_rows=rows, max_tokens=max_tokens, mask_id=1, eos_id=0, pad_id=0
-    )
+    config = replace(KINDS[kind], embedding_rows=rows, max_tokens=max_tokens, mask_id=1, eos_id=0, pad_id=0)
     model = tiny_model(config)
     for name, weight in model.named_parameters():
         if ".v." in name or ".o." in name:  # what stands elsewhere must change the answer

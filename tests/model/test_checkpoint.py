@@ -10,10 +10,12 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from ragcache.model.checkpoint import INDEX, SINGLE, fingerprint, load_model, save_model, weight_files
-from ragcache.model.config import read_config
+from ragcache.model.checkpoint import load_model, save_model
+from ragcache.model.config_file import read_config
+from ragcache.model.fingerprint import fingerprint
+from ragcache.model.weights import INDEX, SINGLE, weight_files
 from reference.fast_path import BACKENDS, Fast, backend_named
-from reference.tiny import CONFIGS, GOLDEN, random_ids, tiny_model
+from reference.tiny import CONFIGS, FAMILIES, GOLDEN, GOLDEN_DREAM, KINDS, random_ids, tiny_model
 
 IDS = random_ids(20, 1)
 
@@ -31,17 +33,18 @@ def shard(folder: Path, count: int = 3) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_golden_logits(backend: str) -> None:
-    case = json.loads((GOLDEN / "golden.json").read_text())[0]
-    logits = Fast(load_model(GOLDEN), backend_named(backend)).logits(case["input_ids"])
+@pytest.mark.parametrize("folder", [GOLDEN, GOLDEN_DREAM], ids=lambda folder: folder.name)
+def test_golden_logits(folder: Path, backend: str) -> None:
+    case = json.loads((folder / "golden.json").read_text())[0]
+    logits = Fast(load_model(folder), backend_named(backend)).logits(case["input_ids"])
     wanted = torch.tensor(case["logits"])
     torch.testing.assert_close(logits[case["rows"]], wanted, atol=1e-4, rtol=0)
 
 
 @pytest.mark.parametrize("sharded", [False, True])
-@pytest.mark.parametrize("kind", ["gqa-bias", "mha", "tied"])
+@pytest.mark.parametrize("kind", ["gqa-bias", "mha", "tied", *FAMILIES])
 def test_round_trip(tmp_path: Path, kind: str, sharded: bool) -> None:
-    model = tiny_model(CONFIGS.get(kind, replace(CONFIGS["gqa"], tied_head=True)))
+    model = tiny_model(KINDS.get(kind, replace(CONFIGS["gqa"], tied_head=True)))
     save_model(model, tmp_path)
     if sharded:
         shard(tmp_path)

@@ -11,7 +11,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from ragcache.errors import CheckpointError
-from ragcache.model.checkpoint import INDEX, SINGLE, load_model, save_model
+from ragcache.model.checkpoint import load_model, save_model
+from ragcache.model.weights import INDEX, SINGLE
 from reference.tiny import tiny_model
 
 NORM, UP = "model.transformer.ln_f.weight", "model.transformer.blocks.1.up_proj.weight"
@@ -43,6 +44,15 @@ def test_missing_tensor(folder: Path) -> None:
 def test_unexpected_tensor(folder: Path) -> None:
     save_file(load_file(folder / SINGLE) | {"lora.weight": torch.zeros(1)}, folder / SINGLE)
     with pytest.raises(CheckpointError, match=r"unexpected: lora\.weight"):
+        load_model(folder)
+
+
+def test_a_tensor_in_two_shards(folder: Path) -> None:
+    split(folder)
+    for file in "ab":
+        path = folder / f"{file}.safetensors"
+        save_file(load_file(path) | {NORM: torch.ones(32)}, path)
+    with pytest.raises(CheckpointError, match=rf"b\.safetensors: {NORM} is in a\.safetensors too"):
         load_model(folder)
 
 
@@ -120,11 +130,11 @@ def test_no_weights(folder: Path) -> None:
         load_model(folder)
 
 
-@pytest.mark.parametrize("dtype", [torch.int64, torch.bool, torch.float64, torch.float8_e4m3fn], ids=str)
-def test_a_dtype_that_cannot_be_computed_in(folder: Path, dtype: torch.dtype) -> None:
+@pytest.mark.parametrize("dtype", ["int64", "bool", "float64", "float8_e4m3fn"])
+def test_a_dtype_that_cannot_be_computed_in(folder: Path, dtype: str) -> None:
     tensors = load_file(folder / SINGLE)
-    save_file(tensors | {UP: tensors[UP].to(dtype)}, folder / SINGLE)
-    with pytest.raises(CheckpointError, match=rf"{UP} is stored as {dtype}; convert it"):
+    save_file(tensors | {UP: tensors[UP].to(getattr(torch, dtype))}, folder / SINGLE)
+    with pytest.raises(CheckpointError, match=rf"{UP} is stored as (I64|BOOL|F64|F8_E4M3); convert it"):
         load_model(folder, dtype=torch.float32)
 
 

@@ -13,27 +13,31 @@ from ragcache.model.checkpoint import load_model, save_model
 from ragcache.model.ragged import RaggedKV
 from ragcache.model.rows import Rows
 from ragcache.model.transformer import MaskPredictor
+from reference.families import reference_model
 from reference.fast_path import BACKENDS, Fast, backend_named
-from reference.llada import ReferenceModel
-from reference.tiny import CONFIGS, random_ids, tiny_model
+from reference.tiny import CONFIGS, FAMILIES, KINDS, random_ids, tiny_model
 
 IDS = random_ids(30, 1)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("kind", [*CONFIGS, "tied"])
+@pytest.mark.parametrize("kind", [*KINDS, "tied"])
 def test_logits_equal_the_reference(kind: str, backend: str, tmp_path: Path) -> None:
-    model = tiny_model(CONFIGS.get(kind, replace(CONFIGS["gqa"], tied_head=True)))
+    model = tiny_model(KINDS.get(kind, replace(CONFIGS["gqa"], tied_head=True)))
     save_model(model, tmp_path)
-    wanted = torch.from_numpy(ReferenceModel(tmp_path).forward(IDS)).float()
+    wanted = torch.from_numpy(reference_model(tmp_path).forward(IDS)).float()
     got = Fast(model, backend_named(backend)).logits(IDS)
     torch.testing.assert_close(got, wanted, atol=1e-4, rtol=0)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_moving_the_whole_prompt_changes_no_logits(backend: str) -> None:
-    fast = Fast(tiny_model(), backend_named(backend))
-    here, there = fast.logits(IDS), fast.logits(IDS, first_position=37)
+@pytest.mark.parametrize("kind", ["gqa-bias", *FAMILIES])
+def test_moving_the_whole_prompt_changes_no_logits(kind: str, backend: str) -> None:
+    fast = Fast(tiny_model(KINDS[kind]), backend_named(backend))
+    here, there = (
+        fast.logits(IDS),
+        fast.logits(IDS, first_position=36),
+    )  # whole blocks of a block-causal model
     assert (here - there).abs().max() < 1e-5 * here.abs().max()
 
 

@@ -9,6 +9,7 @@ import torch
 
 from ragcache.decoding.caches import Live
 from ragcache.decoding.canvas import Canvas
+from ragcache.decoding.defaults import with_defaults
 from ragcache.decoding.denoise import DecodingOptions, denoise
 from ragcache.decoding.encode import encode_affixes
 from ragcache.decoding.step import Step, Work, forward, run
@@ -61,12 +62,11 @@ class Fast:
 
     def work(self, parts: Parts, policy: ReusePolicy, options: DecodingOptions) -> Work[Outcome]:
         """One request, as steps."""
-        prompt = [i for _, ids in parts for i in ids]
-        canvas = Canvas(prompt, options.max_tokens, options.block_length, self.model.config.mask_id)
+        canvas = self.canvas(parts, options)
         table = depth_table(policy, self.model.config.layers, None)
         segments = self.segments(parts, table.checkpoints if table else ())
         plan = yield from make_plan(self.model, canvas, segments, policy, self.backend, table)
-        yield from denoise(canvas, plan.at_block, plan.kv, options)
+        yield from denoise(canvas, plan.at_block, plan.kv, with_defaults(options, self.model.config))
         return Outcome(plan.anchors.tolist(), canvas.answer())
 
     def answer(self, parts: Parts, policy: ReusePolicy, options: DecodingOptions) -> Outcome:
@@ -75,15 +75,17 @@ class Fast:
 
     def uncached(self, parts: Parts, options: DecodingOptions) -> list[int]:
         """The same prompt without any affix: the plain intra-request cache."""
-        canvas = Canvas(
-            [i for _, ids in parts for i in ids],
-            options.max_tokens,
-            options.block_length,
-            self.model.config.mask_id,
-        )
+        canvas = self.canvas(parts, options)
         kv = self.backend(self.model.config, canvas.tokens, (), self.model.dtype, self.model.device)
+        options = with_defaults(options, self.model.config)
         run(self.model, denoise(canvas, lambda block: Live(torch.arange(canvas.tokens)), kv, options))
         return canvas.answer()
+
+    def canvas(self, parts: Parts, options: DecodingOptions) -> Canvas:
+        """The prompt, and masks after it."""
+        prompt = [i for _, ids in parts for i in ids]
+        block_length = with_defaults(options, self.model.config).block_length
+        return Canvas.of(self.model.config, prompt, options.max_tokens, block_length)
 
     def logits(self, ids: Sequence[int], first_position: int = 0) -> torch.Tensor:
         """Logits `[n, vocabulary]` of a whole sequence that starts at `first_position`."""

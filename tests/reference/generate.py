@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 
-from reference.llada import Array, Cache, ReferenceModel, rope, softmax
+from reference.llada import Array, Cache, ReferenceModel, softmax
 
 Parts = Sequence[tuple[bool, Sequence[int]]]
 # (probabilities sorted descending, forwards of the block so far, masks of the block at its start) -> how many
@@ -37,23 +38,30 @@ def decode(
     ids = [*prompt, *[model.mask_id] * gen_length]
     cache = [dict(layer) for layer in frozen] if frozen is not None else model.empty_cache()
     live = [p for p in range(len(ids)) if p not in cache[0]]
-    for start in range(len(prompt), len(ids), block_length):
-        block = range(start, min(start + block_length, len(ids)))
+    for block in blocks(model, len(prompt), len(ids), block_length):
         step, rows = 0, live
         while any(ids[p] == model.mask_id for p in block):
             logits = dict(zip(rows, model.forward_rows([ids[p] for p in rows], rows, cache), strict=True))
-            commit(model, ids, block, logits, count, step, len(block))
-            step, rows = step + 1, refine_rows(mode, live, block)
+            first_alone = model.shift and mode != "none" and step == 0
+            commit(model, ids, block[:1] if first_alone else block, logits, count, step, len(block))
+            step, rows = step + 1, refine_rows(model, mode, live, block)
     return ids[len(prompt) :]
 
 
-def refine_rows(mode: str, live: list[int], block: range) -> list[int]:
-    """What a forward after the block's first computes."""
+def blocks(model: ReferenceModel, start: int, stop: int, block_length: int) -> list[range]:
+    """The answer's blocks; those of a block-causal model lie on the grid of its attention."""
+    origin = 0 if model.block else start
+    grid = range(origin, stop + block_length, block_length)
+    edges = [start, *(edge for edge in grid if start < edge < stop), stop]
+    return [range(a, b) for a, b in pairwise(edges)]
+
+
+def refine_rows(model: ReferenceModel, mode: str, live: list[int], block: range) -> list[int]:
+    """What a forward after the first computes; prompt tokens within a block-causal block belong to it."""
     if mode == "none":
         return live
-    if mode == "prefix":
-        return [p for p in live if p >= block.start]
-    return list(block)
+    start = block.start // model.block * model.block if model.block else block.start
+    return [p for p in live if p >= start and (mode == "prefix" or p < block.stop)]
 
 
 def commit(
@@ -69,10 +77,11 @@ def commit(
     proposals = []
     for position in block:
         if ids[position] == model.mask_id:
-            allowed = logits[position].copy()
+            own = logits[max(position - model.shift, 0)]
+            allowed = own.copy()
             allowed[model.mask_id] = -np.inf
             token = int(allowed.argmax())
-            proposals.append((-softmax(logits[position])[token], position, token))
+            proposals.append((-model.probabilities(own)[token], position, token))
     proposals.sort()
     for _, position, token in proposals[: count([-p[0] for p in proposals], step, masks)]:
         ids[position] = token
@@ -86,28 +95,54 @@ def encode(model: ReferenceModel, ids: Sequence[int]) -> Cache:
 
 
 def place(model: ReferenceModel, parts: Parts) -> Cache:
-    """All affixes of a prompt, each encoded alone, at their true positions."""
+    """All affixes of a prompt, each encoded alone, at their true positions; not what is always computed."""
     cache, offset = model.empty_cache(), 0
     for is_affix, ids in parts:
         for layer, columns in enumerate(encode(model, ids) if is_affix else []):
             for index, (key, value) in columns.items():
                 position = offset + index
-                cache[layer][position] = rope(key, position, model.config["rope_theta"]), value
+                cache[layer][position] = model.turn(key, position), value
         offset += len(ids)
+    for position in always_live(model, parts):
+        for columns in cache:
+            columns.pop(position, None)
     return cache
 
 
-def influence(model: ReferenceModel, ids: Sequence[int], masked: Sequence[int], frozen: Cache) -> Array:
-    """Attention each frozen position gets from the masks, over frozen keys only; all layers and heads."""
+def always_live(model: ReferenceModel, parts: Parts) -> list[int]:
+    """The row that the answer's first token is read from; an exact affix's rows in an unfinished block."""
+    tokens = sum(len(ids) for _, ids in parts)
+    read = [tokens - model.shift] if model.shift else []
+    if not model.block or not parts[0][0]:
+        return read
+    return [*read, *range(len(exact(model, parts)), len(parts[0][1]))]
+
+
+def exact(model: ReferenceModel, parts: Parts) -> range:
+    """Positions whose K and V no context can change: whole blocks of an affix that begins the prompt."""
+    if not model.block or not parts[0][0]:
+        return range(0)
+    return range(len(parts[0][1]) // model.block * model.block)
+
+
+def influence(
+    model: ReferenceModel,
+    ids: Sequence[int],
+    masked: Sequence[int],
+    frozen: Cache,
+    among: Sequence[int] | None = None,
+) -> Array:
+    """Attention each position `among` the frozen gets from the masks, over those keys; all layers, heads."""
     live = [p for p in range(len(ids)) if p not in frozen[0]]
+    among = list(frozen[0]) if among is None else among
     queries: list[Array] = []
     model.forward_rows([ids[p] for p in live], live, [dict(layer) for layer in frozen], queries=queries)
-    total = np.zeros(len(frozen[0]))
+    total = np.zeros(len(among))
     for layer, q in enumerate(queries):
         for position in masked:
             for head in range(model.heads):
                 shared = head // (model.heads // model.kv_heads)
-                keys = np.stack([key[shared] for key, _ in frozen[layer].values()])
+                keys = np.stack([frozen[layer][p][0][shared] for p in among])
                 total += softmax(keys @ q[live.index(position), head] / np.sqrt(q.shape[-1]))
     return total
 
@@ -116,12 +151,12 @@ def choose_anchors(model: ReferenceModel, parts: Parts, gen_length: int, budget:
     """Positions of the ceil(budget * affix tokens) most influential affix tokens, all affixes together."""
     prompt = [i for _, ids in parts for i in ids]
     frozen = place(model, parts)
-    affix = list(frozen[0])
+    affix = [p for p in frozen[0] if p not in exact(model, parts)]
     number = math.ceil(round(budget * len(affix), 9))
     if number >= len(affix) or number == 0:
         return affix[:number]
     masked = range(len(prompt), len(prompt) + gen_length)
-    scores = influence(model, [*prompt, *[model.mask_id] * gen_length], masked, frozen)
+    scores = influence(model, [*prompt, *[model.mask_id] * gen_length], masked, frozen, affix)
     order = sorted(range(len(affix)), key=lambda i: (-scores[i], i))
     return sorted(affix[i] for i in order[:number])
 

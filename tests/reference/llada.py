@@ -44,7 +44,14 @@ def rope(x: Array, position: int, theta: float) -> Array:
 
 
 class ReferenceModel:
-    """A checkpoint folder in LLaDA's format."""
+    """A checkpoint folder in LLaDA's format; `reference.families` has the other families.
+
+    `shift` is how far before a position its logits stand, `block` the length of a block-causal block.
+    """
+
+    shift = 0
+    block = 0
+    top_k = 0  # confidence is measured among so many tokens; 0: among all
 
     def __init__(self, folder: Path) -> None:
         self.config: dict[str, Any] = json.loads((folder / "config.json").read_text())
@@ -87,31 +94,45 @@ class ReferenceModel:
         x = self.weights["model.transformer.wte.weight"][list(ids)]
         for layer in range(self.config["n_layers"]):
             block = f"blocks.{layer}"
-            h = self.norm(f"{block}.attn_norm", x)
-            q, k, v = (
-                self.linear(f"{block}.{name}_proj", h).reshape(len(ids), heads, -1)
-                for name, heads in (("q", self.heads), ("k", self.kv_heads), ("v", self.kv_heads))
-            )
-            theta = self.config["rope_theta"]
+            q, k, v = self.project(layer, self.norm(f"{block}.attn_norm", x))
             for row, position in enumerate(positions):
-                cache[layer][position] = rope(k[row], position, theta), v[row]
+                cache[layer][position] = self.turn(k[row], position), v[row]
                 if raw is not None:
                     raw[layer][position] = k[row], v[row]
-            q = np.stack([rope(q[row], position, theta) for row, position in enumerate(positions)])
+            q = np.stack([self.turn(q[row], position) for row, position in enumerate(positions)])
             if queries is not None:
                 queries.append(q)
-            x = x + self.linear(f"{block}.attn_out", self.attend(q, cache[layer]))
+            x = x + self.linear(f"{block}.attn_out", self.attend(q, positions, cache[layer]))
             x = x + self.mlp(block, self.norm(f"{block}.ff_norm", x))
         return self.head(self.norm("ln_f", x))
 
-    def attend(self, q: Array, columns: dict[int, tuple[Array, Array]]) -> Array:
-        """Attention of `q` `[n, heads, head_dim]` over all columns; `[n, heads * head_dim]`."""
+    def project(self, layer: int, h: Array) -> tuple[Array, Array, Array]:
+        """Queries, keys and values `[n, heads, head_dim]` of one layer, before RoPE."""
+        q, k, v = (
+            self.linear(f"blocks.{layer}.{name}_proj", h).reshape(len(h), heads, -1)
+            for name, heads in (("q", self.heads), ("k", self.kv_heads), ("v", self.kv_heads))
+        )
+        return q, k, v
+
+    def turn(self, x: Array, position: int) -> Array:
+        """RoPE of `x` `[heads, head_dim]`."""
+        return rope(x, position, self.config["rope_theta"])
+
+    def hidden(self, positions: Sequence[int], columns: Sequence[int]) -> Array:
+        """0 where the row at a position sees a column, -inf where it does not; `[n, m]`."""
+        row, column = np.array(positions)[:, None], np.array(columns)[None, :]
+        later = column // self.block > row // self.block if self.block else column < row - np.inf
+        return np.where(later, -np.inf, 0.0)
+
+    def attend(self, q: Array, positions: Sequence[int], columns: dict[int, tuple[Array, Array]]) -> Array:
+        """Attention of `q` `[n, heads, head_dim]` over the columns each row sees; `[n, heads * head_dim]`."""
+        hidden = self.hidden(positions, list(columns))
         keys = np.stack([key for key, _ in columns.values()])
         values = np.stack([value for _, value in columns.values()])
         mixed = np.empty_like(q)
         for head in range(self.heads):
             shared = head // (self.heads // self.kv_heads)
-            scores = q[:, head] @ keys[:, shared].T / np.sqrt(q.shape[-1])
+            scores = q[:, head] @ keys[:, shared].T / np.sqrt(q.shape[-1]) + hidden
             mixed[:, head] = softmax(scores) @ values[:, shared]
         return mixed.reshape(len(q), -1)
 
@@ -119,6 +140,11 @@ class ReferenceModel:
         """SwiGLU."""
         gate = self.linear(f"{block}.ff_proj", h)
         return self.linear(f"{block}.ff_out", gate / (1 + np.exp(-gate)) * self.linear(f"{block}.up_proj", h))
+
+    def probabilities(self, logits: Array) -> Array:
+        """What confidence is measured by, of one row's logits `[vocabulary]`."""
+        least = np.sort(logits)[-self.top_k]  # the smallest of all for 0
+        return softmax(np.where(logits >= least, logits, -np.inf))
 
     def head(self, hidden: Array) -> Array:
         """Vocabulary logits."""

@@ -8,21 +8,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from reference.generate import Parts, choose_anchors, commit, place
-from reference.llada import Array, Cache, ReferenceModel, rope
+from reference.llada import Array, Cache, ReferenceModel
 
 
 def one_layer(model: ReferenceModel, layer: int, x: Array, positions: Sequence[int], cache: Cache) -> Array:
     """Hidden states `[n, hidden]` of the rows after one layer; their K/V go to `cache`."""
-    block, theta = f"blocks.{layer}", model.config["rope_theta"]
-    h = model.norm(f"{block}.attn_norm", x)
-    q, k, v = (
-        model.linear(f"{block}.{name}_proj", h).reshape(len(x), heads, -1)
-        for name, heads in (("q", model.heads), ("k", model.kv_heads), ("v", model.kv_heads))
-    )
+    block = f"blocks.{layer}"
+    q, k, v = model.project(layer, model.norm(f"{block}.attn_norm", x))
     for row, position in enumerate(positions):
-        cache[layer][position] = rope(k[row], position, theta), v[row]
-    q = np.stack([rope(q[row], position, theta) for row, position in enumerate(positions)])
-    x = x + model.linear(f"{block}.attn_out", model.attend(q, cache[layer]))
+        cache[layer][position] = model.turn(k[row], position), v[row]
+    q = np.stack([model.turn(q[row], position) for row, position in enumerate(positions)])
+    x = x + model.linear(f"{block}.attn_out", model.attend(q, positions, cache[layer]))
     return x + model.mlp(block, model.norm(f"{block}.ff_norm", x))
 
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import torch
 
-from ragcache.model.config import ModelConfig
+from ragcache.model.config import ExpertsConfig, ModelConfig
 from ragcache.model.transformer import MaskPredictor
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden" / "llada-a"
+GOLDEN_DREAM = GOLDEN.parent / "dream-a"
 
 _BASE = ModelConfig(
     hidden_size=32,
@@ -39,6 +40,24 @@ CONFIGS = {
     "mqa-bias": replace(_BASE, kv_heads=1, qkv_bias=True),
 }
 
+# one of every other family; a head need not be hidden_size / heads wide
+FAMILIES = {
+    "dream": replace(_BASE, family="dream", logits_shift=True, qkv_bias=True, kv_heads=2, norm_eps=1e-6),
+    "sdar": replace(_BASE, family="sdar", causal_block=4, qk_norm=True, kv_heads=2, head_dim=12),
+    "llada2": replace(
+        _BASE,
+        family="llada2",
+        causal_block=4,
+        qk_norm=True,
+        partial_rotary=0.5,
+        kv_heads=2,
+        experts=ExpertsConfig(
+            6, 2, size=24, shared=1, dense_layers=1, groups=3, groups_per_token=2, scale=2.5
+        ),
+    ),
+}
+KINDS = CONFIGS | FAMILIES
+
 
 def tiny_model(config: ModelConfig = CONFIGS["gqa-bias"], seed: int = 0) -> MaskPredictor:
     """Random weights, scaled so that attention is uneven and answers have clear favourites."""
@@ -48,6 +67,8 @@ def tiny_model(config: ModelConfig = CONFIGS["gqa-bias"], seed: int = 0) -> Mask
         for name, weight in model.named_parameters():
             if "norm" in name:
                 torch.nn.init.uniform_(weight, 0.5, 1.5)
+            elif name.endswith("router.bias"):
+                torch.nn.init.uniform_(weight, -0.2, 0.2)
             elif ".q." in name or ".k." in name:
                 weight.data.mul_(3.0)
             elif name == "head.weight":

@@ -11,10 +11,10 @@ from ragcache.decoding.commit import ConfidenceThreshold, FixedSteps
 from ragcache.decoding.denoise import DecodingOptions
 from ragcache.model.checkpoint import save_model
 from ragcache.reuse.policy import ReusePolicy
+from reference.families import reference_model
 from reference.fast_path import BACKENDS, Fast, Parts, backend_named, run_jointly
 from reference.generate import acache, fixed_steps, threshold
-from reference.llada import ReferenceModel
-from reference.tiny import CONFIGS, random_ids, tiny_model
+from reference.tiny import FAMILIES, KINDS, random_ids, tiny_model
 
 OPTIONS = DecodingOptions(11, 4, ConfidenceThreshold(0.5))  # the last block is short
 A, B, C = random_ids(13, 1), random_ids(7, 2), random_ids(1, 3)
@@ -33,9 +33,9 @@ LAYOUTS: dict[str, Parts] = {
 
 
 def check_against_reference(kind: str, parts: Parts, budget: float, mode: str, folder: Path) -> None:
-    model = tiny_model(CONFIGS[kind])
+    model = tiny_model(KINDS[kind])
     save_model(model, folder)
-    wanted = acache(ReferenceModel(folder), parts, budget, 11, 4, threshold(0.5), mode)
+    wanted = acache(reference_model(folder), parts, budget, 11, 4, threshold(0.5), mode)
     options = DecodingOptions(11, 4, ConfidenceThreshold(0.5), mode)
     for backend in BACKENDS:
         outcome = Fast(model, backend_named(backend)).answer(parts, ReusePolicy(budget), options)
@@ -48,8 +48,17 @@ def test_every_layout_equals_the_reference(layout: str, budget: float, tmp_path:
     check_against_reference("gqa-bias", LAYOUTS[layout], budget, "dual", tmp_path)
 
 
+@pytest.mark.parametrize("budget", [0.0, 0.3])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_every_layout_of_every_family_equals_the_reference(
+    kind: str, layout: str, budget: float, tmp_path: Path
+) -> None:
+    check_against_reference(kind, LAYOUTS[layout], budget, "dual", tmp_path)
+
+
 @pytest.mark.parametrize("mode", ["none", "prefix", "dual"])
-@pytest.mark.parametrize("kind", CONFIGS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_model_and_mode_equals_the_reference(kind: str, mode: str, tmp_path: Path) -> None:
     check_against_reference(kind, LAYOUTS["several"], 0.3, mode, tmp_path)
 
@@ -57,16 +66,16 @@ def test_every_model_and_mode_equals_the_reference(kind: str, mode: str, tmp_pat
 def test_fixed_steps_equal_the_reference(tmp_path: Path) -> None:
     model = tiny_model()
     save_model(model, tmp_path)
-    wanted = acache(ReferenceModel(tmp_path), LAYOUTS["several"], 0.3, 11, 4, fixed_steps(3))
+    wanted = acache(reference_model(tmp_path), LAYOUTS["several"], 0.3, 11, 4, fixed_steps(3))
     outcome = Fast(model).answer(LAYOUTS["several"], ReusePolicy(0.3), DecodingOptions(11, 4, FixedSteps(3)))
     assert (outcome.anchors, outcome.tokens) == wanted
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("kind", CONFIGS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_budget_1_equals_the_uncached_run(kind: str, backend: str) -> None:
-    fast = Fast(tiny_model(CONFIGS[kind]), backend_named(backend))
-    layouts = LAYOUTS if kind == "gqa-bias" else ["several", "same affix twice"]
+    fast = Fast(tiny_model(KINDS[kind]), backend_named(backend))
+    layouts = LAYOUTS if kind in ("gqa-bias", *FAMILIES) else ["several", "same affix twice"]
     for parts in (LAYOUTS[name] for name in layouts):
         assert fast.answer(parts, ReusePolicy(1.0), OPTIONS).tokens == fast.uncached(parts, OPTIONS)
 
@@ -102,12 +111,13 @@ def test_pages_serve_any_order_as_fresh_ones_would(backend: str) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("kind", ["mha", "gqa-bias", "mqa"])
+@pytest.mark.parametrize("kind", ["mha", "gqa-bias", "mqa", *FAMILIES])
 def test_a_batch_of_unequal_requests_equals_one_by_one(kind: str, backend: str) -> None:
-    fast = Fast(tiny_model(CONFIGS[kind]), backend_named(backend))
+    fast = Fast(tiny_model(KINDS[kind]), backend_named(backend))
     rules = ConfidenceThreshold(0.5), FixedSteps(2), ConfidenceThreshold(0.9)
+    block = fast.model.config.causal_block or 5
     requests = [
-        (parts, ReusePolicy((0.0, 0.2, 0.5, 1.0)[i % 4]), DecodingOptions(4 + 2 * i, 5, rules[i % 3]))
+        (parts, ReusePolicy((0.0, 0.2, 0.5, 1.0)[i % 4]), DecodingOptions(4 + 2 * i, block, rules[i % 3]))
         for i, parts in enumerate(LAYOUTS.values())
     ]
     alone = [fast.answer(*request) for request in requests]

@@ -1,0 +1,73 @@
+"""Where a model is computed, and in what dtype."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import torch
+import torch.nn.functional as F
+
+from ragcache.errors import ConfigError
+from ragcache.model.checkpoint import Checkpoint
+
+DTYPES: Mapping[str, torch.dtype | None] = MappingProxyType(
+    {"auto": None, "bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
+)
+CHEAP_BYTES = 2**30  # a model of up to this size is computed in fp32 on the CPU, which is faster there
+
+
+def pick_device(device: str) -> torch.device:
+    """`auto` is CUDA where there is one; `ConfigError` when the device is unknown or absent."""
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        chosen = torch.device(device)
+    except RuntimeError:
+        raise ConfigError(f"unknown device {device!r}; use auto, cpu or cuda") from None
+    if chosen.type not in ("cpu", "cuda"):
+        raise ConfigError(f"device {device!r} is not supported; use auto, cpu or cuda")
+    if chosen.type == "cuda" and (chosen.index or 0) >= torch.cuda.device_count():
+        seen = torch.cuda.device_count() or "no"
+        raise ConfigError(f"device {device!r}: this torch sees {seen} CUDA device; use --device cpu")
+    return chosen
+
+
+def parse_dtype(text: str) -> torch.dtype | None:
+    """The dtype called `text`; None for `auto`. Raises `ConfigError`."""
+    if text not in DTYPES:
+        raise ConfigError(f"unknown dtype {text!r}; use {', '.join(DTYPES)}")
+    return DTYPES[text]
+
+
+def pick_dtype(asked: torch.dtype | None, checkpoint: Checkpoint, device: torch.device) -> torch.dtype:
+    """What to compute in: what was `asked` for, else what the weights are stored in, where that is sensible.
+
+    Raises `ConfigError` for a dtype that the device cannot compute in.
+    """
+    if asked is not None:
+        if not computes_in(asked, device):
+            raise ConfigError(f"{device} cannot compute in {name_of(asked)}; use --dtype fp32")
+        return asked
+    if device.type == "cpu" and checkpoint.size_bytes(torch.float32) <= CHEAP_BYTES:
+        return torch.float32
+    wished = (checkpoint.dtype, torch.float16 if device.type == "cuda" else torch.float32)
+    return next((dtype for dtype in wished if computes_in(dtype, device)), torch.float32)
+
+
+def computes_in(dtype: torch.dtype, device: torch.device) -> bool:
+    """Whether the device has the operations of a forward in `dtype`, and does not merely imitate them."""
+    if device.type == "cuda" and dtype == torch.bfloat16:
+        return torch.cuda.get_device_capability(device)[0] >= 8
+    try:
+        x = torch.ones(1, 1, 8, 8, dtype=dtype, device=device)
+        F.scaled_dot_product_attention(x, x, x)
+        F.silu(F.linear(F.rms_norm(x, (8,)), x[0, 0]))
+    except (RuntimeError, NotImplementedError):
+        return False
+    return True
+
+
+def name_of(dtype: torch.dtype) -> str:
+    """A dtype as the command line calls it."""
+    return next((name for name, known in DTYPES.items() if known == dtype), str(dtype))
