@@ -13,10 +13,14 @@ from ragcache.registry.replay import Costs, compare
 from ragcache.registry.trace import read_trace
 
 
-def store_usage(store: Path | None) -> dict[str, Any]:
-    """What is in the store and what it was good for."""
-    with open_registry(store) as registry:
-        return asdict(registry.usage())
+def store_usage(store: Path | None, remote: str | None) -> dict[str, Any]:
+    """What is in the store and what it was good for; and what is in the remote, which is listed for it.
+
+    Raises `StoreUnavailableError` when the remote does not answer.
+    """
+    with open_registry(store, remote) as registry:
+        far = registry.remote_usage()
+        return asdict(registry.usage()) | ({"remote": asdict(far)} if far is not None else {})
 
 
 def collect_garbage(store: Path | None, *, unnamed: bool, dry_run: bool) -> dict[str, Any]:
