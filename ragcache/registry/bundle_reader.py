@@ -50,7 +50,7 @@ class Reader:
                 raise self._error(f"holds no page of {entry.name!r}")
             for _ in range(entry.pages):
                 size_bytes = self._length()
-                if size_bytes > most_bytes:
+                if most_bytes < size_bytes <= self._left:
                     raise AffixTooLargeError(
                         f"{self.label}: a page of {entry.name!r} has {size_bytes} bytes, the store's limit "
                         f"is {most_bytes}; raise limit_bytes."

@@ -47,8 +47,8 @@ class Remote:
 
     A call may take `timeout_s`, and its bytes at `floor_bytes_s` on top. After `failures` in a row the remote
     is left alone and tried once every `reset_s`. At most `queue` uploads wait; one that fails is tried
-    `retries` times more, first after `retry_s`, then after twice as long each time. Closing tries what waits
-    once, and waits `close_s` for it. `clock` gives seconds that never go back.
+    `retries` times more, first after `retry_s`, then after twice as long each time. Closing works off what
+    waits without pauses, and takes `close_s` at most. `clock` gives seconds that never go back.
     """
 
     url: str

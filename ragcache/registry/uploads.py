@@ -61,7 +61,7 @@ class Uploads:
             self._on_drop(key)
 
     def close(self, wait_s: float) -> int:
-        """Try all that waits once more, for at most `wait_s`; the number of keys given up over it."""
+        """Work off all that waits, without pauses, for at most `wait_s`; the number of keys given up over it."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()
@@ -98,7 +98,7 @@ class Uploads:
         with self._changed:
             forgotten = self._current is None
             self._current = None
-            room = upload.tries < self._retries and len(self._waiting) < self._most and not self._closing
+            room = upload.tries < self._retries and len(self._waiting) < self._most and not self._stopped
             if not done and room:
                 due_s = time.monotonic() + self._retry_s * 2**upload.tries
                 self._push(_Upload(due_s, self._number, upload.key, upload.tries + 1))
