@@ -61,7 +61,7 @@ class Uploads:
             self._on_drop(key)
 
     def close(self, wait_s: float) -> int:
-        """Work off all that waits, without pauses, for at most `wait_s`; the number of keys given up over it."""
+        """Work off all that waits, without pauses, for at most `wait_s`; the number of keys given up."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()

@@ -1,4 +1,4 @@
-"""`verify` with and without repair: what is wrong is told, set aside and made anew; nothing else is touched."""
+"""`verify` and its repair: what is wrong is told, set aside and made anew; nothing else is touched."""
 
 from __future__ import annotations
 
