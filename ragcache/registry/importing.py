@@ -81,7 +81,8 @@ def _store(
     shelf: Shelf, names: NameTable, path: Path, maker: Maker, namespace: str, digest: str
 ) -> tuple[int, int]:
     """Store the pages; how many were there already, and how many are gone again."""
-    disk, present, files = DiskTier(shelf), 0, []
+    disk, present = DiskTier(shelf), 0
+    files: list[Path] = []
     with open_bundle(path, shelf.store.cipher) as reader:
         for entry, key, payload, _ in _checked(reader, shelf, maker):
             own = replace(key, namespace=namespace)

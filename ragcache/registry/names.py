@@ -101,7 +101,8 @@ class NameTable:
 
     def check(self) -> tuple[int, list[str]]:
         """The number of names that can be read, and the files of those that cannot, now quarantined."""
-        intact, lost = 0, []
+        intact = 0
+        lost: list[str] = []
         for path in sorted(self._store.names.glob("*.json")):
             try:
                 intact += self._parse(path) is not None  # forgotten meanwhile

@@ -74,7 +74,7 @@ class ObjectStore:
                 return []
             return [int(entry.get("size") or 0) for entry in found.values()]
 
-        return self._call(work, int(_LISTING_S * self._floor_bytes_s))
+        return self._call(work, int(_LISTING_S * self._floor_bytes_s))  # so much longer than a small read
 
     def _call(self, work: Callable[[], T], size_bytes: int) -> T:
         if not self._breaker.allows():

@@ -78,7 +78,8 @@ def verify(shelf: Shelf, names: NameTable, *, repair: bool = False) -> VerifyRep
 
 def _check_pages(shelf: Shelf) -> tuple[int, list[str]]:
     """The number of sound pages, and a message for each that is not."""
-    ok, damage = 0, []
+    ok = 0
+    damage: list[str] = []
     for digest in sorted(shelf.files.scan()):
         stamp: Stamp | None = None
         try:
