@@ -29,10 +29,10 @@ class Reader:
         self.label, self._read, self._left = label, read, size_bytes
         self._seen = hashlib.sha256()
         if self._take(len(MAGIC)) != MAGIC:
-            raise self._error("is no file that `ragcache registry export` wrote")
+            raise self.error("is no file that `ragcache registry export` wrote")
         self.head = self._json(Head)
         if self.head.format != FORMAT:
-            raise self._error(f"has format {self.head.format}, not {FORMAT}", "update ragcache")
+            raise self.error(f"has format {self.head.format}, not {FORMAT}", "update ragcache")
 
     @property
     def digest(self) -> str:
@@ -47,7 +47,7 @@ class Reader:
         for _ in range(self.head.affixes):
             entry = self._json(Entry)
             if entry.pages < 1:
-                raise self._error(f"holds no page of {entry.name!r}")
+                raise self.error(f"holds no page of {entry.name!r}")
             for _ in range(entry.pages):
                 size_bytes = self._length()
                 if most_bytes < size_bytes <= self._left:
@@ -58,23 +58,23 @@ class Reader:
                 yield entry, self._take(size_bytes)
         seen = self._seen.digest()
         if self._take(_DIGEST_BYTES, signed=False) != seen:
-            raise self._error("was changed, or damaged on its way: its digest is another one")
+            raise self.error("was changed, or damaged on its way: its digest is another one")
         if self._raw(1):
-            raise self._error("has something behind its end")
+            raise self.error("has something behind its end")
 
     def _json(self, kind: type[Any]) -> Any:
         what, size_bytes = kind.__name__.lower(), self._length()
         if size_bytes > _MOST_JSON_BYTES:
-            raise self._error(f"claims a {what} of {size_bytes} bytes")
+            raise self.error(f"claims a {what} of {size_bytes} bytes")
         try:
             found = kind(**json.loads(self._take(size_bytes)))
         except (ValueError, TypeError, RecursionError) as error:
             if isinstance(error, BundleError):
                 raise
-            raise self._error(f"holds an unreadable {what} ({error})") from error
+            raise self.error(f"holds an unreadable {what} ({error})") from error
         for name, field in kind.__dataclass_fields__.items():
             if type(getattr(found, name)).__name__ != field.type:
-                raise self._error(f"holds a {what} whose {name} is no {field.type}")
+                raise self.error(f"holds a {what} whose {name} is no {field.type}")
         return found
 
     def _length(self) -> int:
@@ -85,7 +85,7 @@ class Reader:
     def _take(self, size_bytes: int, *, signed: bool = True) -> bytes:
         data = self._raw(size_bytes) if size_bytes <= self._left else b""
         if len(data) != size_bytes:
-            raise self._error("was cut off")
+            raise self.error("was cut off")
         self._left -= size_bytes
         if signed:
             self._seen.update(data)
@@ -95,11 +95,12 @@ class Reader:
         try:
             return self._read(size_bytes)
         except StoreDamagedError as error:
-            raise self._error(f"cannot be decrypted ({error})") from error
+            raise self.error(f"cannot be decrypted ({error})") from error
         except OSError as error:
-            raise self._error(f"cannot be read ({error})") from error
+            raise self.error(f"cannot be read ({error})") from error
 
-    def _error(self, what: str, remedy: str = "export it again, or copy it once more") -> BundleError:
+    def error(self, what: str, remedy: str = "export it again, or copy it once more") -> BundleError:
+        """What to raise for a bundle that `what` is said of."""
         return BundleError(f"{self.label} {what}; {remedy}.")
 
 

@@ -60,7 +60,7 @@ def _survey(path: Path, shelf: Shelf, maker: Maker) -> tuple[dict[str, str], Tra
         for entry, _, _, size_bytes in _checked(reader, shelf, maker):
             name, text = check_name(entry.name), normalise_text(entry.text)
             if texts.setdefault(name, text) != text:
-                raise BundleError(f"{path} holds two texts called {name!r}; export it again.")
+                raise reader.error(f"holds two texts called {name!r}")
             sizes.append(size_bytes)
         return texts, TransferReport(tuple(texts), len(sizes), sum(sizes), reader.digest)
 
@@ -72,7 +72,7 @@ def _checked(reader: Reader, shelf: Shelf, maker: Maker) -> Iterator[tuple[Entry
         try:
             key, payload = unpack(repr(entry.name), data)
         except StoreDamagedError as error:
-            raise BundleError(f"{reader.label} holds a damaged page: {error}") from error
+            raise reader.error(f"holds a damaged page ({error})") from error
         _check_maker(reader, Maker(key.model, key.tokenizer), maker)
         yield entry, key, payload, shelf.files.size_bytes(len(data))
 
@@ -90,7 +90,7 @@ def _store(
             present += files[-1].exists()
             disk.keep(own, payload, names.text_digest(normalise_text(entry.text), namespace))
         if reader.digest != digest:
-            raise BundleError(f"{path} was changed while it was read; copy it anew.")
+            raise reader.error("was changed while it was read")
     return present, sum(not file.exists() for file in files)
 
 
