@@ -19,7 +19,7 @@ EVAL_SETS ?= single two_hop not_stated single_templates list number recency chai
 	counterfactual order long
 CACHES := none prefix dual dllm window
 
-.PHONY: help demo test lint bench bench-registry bench-loading eval eval-caches
+.PHONY: help demo test lint bench bench-registry bench-replay bench-loading eval eval-caches
 
 help:
 	@echo "make demo    ask the handbook twice: the first run builds the cache, the second uses it"
@@ -28,6 +28,7 @@ help:
 	@echo "make bench   time refreshes with and without reuse"
 	@echo "make bench-registry   time the affix registry beside plain files; errors of the codecs"
 	@echo "make bench-loading   time and peak memory of loading 0.9 B parameters in shards"
+	@echo "make bench-replay     seconds saved by LRU, LFU and GDSF on a skewed trace"
 	@echo "make eval    accuracy of every criterion and budget on generated questions (hours; resumes)"
 
 # Uses the default store, so that a second `make demo` finds everything on disk.
@@ -53,6 +54,9 @@ bench-registry: $(BIN)/.installed
 
 bench-loading: $(BIN)/.installed
 	$(BIN)/python -m benchmarks.loading
+
+bench-replay: $(BIN)/.installed
+	$(BIN)/python -m benchmarks.replay
 
 eval: $(EVAL_SETS:%=$(EVAL)/%.json) eval-caches
 	$(BIN)/python -m benchmarks.results criteria $(EVAL) --html $(EVAL)/index.html

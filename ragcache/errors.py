@@ -3,6 +3,7 @@
 RagCacheError
 ├── InputError                 what the caller passed cannot be used (also a ValueError)
 │   ├── ConfigError            an option outside its range
+│   ├── BundleError            a file of affixes is damaged, no such file, or made for another model
 │   ├── EmptyQuestionError     nothing was asked
 │   ├── DocumentError          a document or folder is missing, unreadable, empty or not UTF-8
 │   └── PromptTooLongError     the prompt and its answer do not fit the model's window
@@ -42,6 +43,10 @@ class InputError(RagCacheError, ValueError):
 
 class ConfigError(InputError):
     """An option lies outside its range."""
+
+
+class BundleError(InputError):
+    """A file of affixes is damaged, no such file, or made for another model."""
 
 
 class EmptyQuestionError(InputError):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -132,19 +133,44 @@ def warm(
 
 
 @app.command()
-def verify(store: options.Store = None, as_json: options.Json = False) -> None:
-    """Read every byte of every page; exit code 1 if a page was damaged."""
+def verify(
+    repair: Annotated[
+        bool,
+        typer.Option("--repair", help="Also make wrong rows of the index anew, and remove leftovers."),
+    ] = False,
+    store: options.Store = None,
+    as_json: options.Json = False,
+) -> None:
+    """Read every byte of every page, and every name; exit code 1 if something was damaged.
+
+    What is damaged is set aside and never served; the next request builds it anew.
+    """
     from ragcache.cli.affixes import check_store
 
-    report = check_store(store)
+    report = check_store(store, repair=repair)
     for message in report["messages"]:
         complain("warning", message)
     if as_json:
         print_json(report)
     else:
-        typer.echo(", ".join(f"{report[kind]} {kind}" for kind in ("ok", "damaged", "missing", "adopted")))
-    if report["damaged"]:
+        for line in summary(report, repair=repair):
+            typer.echo(line)
+    if report["damaged"] or report["damaged_names"] or report["contradicted"]:
         raise typer.Exit(EXIT_DAMAGED)
+
+
+def summary(report: Mapping[str, Any], *, repair: bool) -> Iterator[str]:
+    """What a check found and what became of it, line by line."""
+    yield f"pages: {report['ok']} ok, {report['damaged']} damaged and set aside"
+    yield f"names: {report['names']} ok, {report['damaged_names']} damaged and set aside"
+    yield (
+        f"index: {report['missing']} rows without a page dropped, {report['adopted']} pages without a row "
+        f"adopted, {report['contradicted']} rows wrong{' and made anew' if repair else ''}"
+    )
+    if repair:
+        yield f"leftovers of killed processes: {report['leftovers']} removed"
+    elif report["contradicted"]:
+        yield "run it with --repair to make the wrong rows anew"
 
 
 def _read(path: Path) -> str:

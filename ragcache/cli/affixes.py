@@ -94,11 +94,11 @@ def warm_affixes(
         return rows
 
 
-def check_store(store: Path | None) -> dict[str, Any]:
+def check_store(store: Path | None, *, repair: bool) -> dict[str, Any]:
     """Findings of a full check, with the pages that opening the store had set aside already."""
     with open_registry(store) as registry:
         before = registry.stats().quarantined
-        report = asdict(registry.verify())
+        report = asdict(registry.verify(repair=repair))
     return {**report, "damaged": report["damaged"] + before}
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ragcache.cli import options, registry_audit
+from ragcache.cli import options, registry_audit, registry_transfer
 from ragcache.cli.output import console, print_json
 
 app = typer.Typer(no_args_is_help=True, help="The store: its use, its limits, what stays and what goes.")
@@ -17,11 +17,11 @@ GIB = 2**30
 
 
 @app.command()
-def stats(store: options.Store = None, as_json: options.Json = False) -> None:
+def stats(store: options.Store = None, remote: options.Remote = None, as_json: options.Json = False) -> None:
     """Show entries, bytes by tier and namespace, hits, saved seconds, and when evicted pages came back."""
     from ragcache.cli.registry_store import store_usage
 
-    found = store_usage(store)
+    found = store_usage(store, remote)
     if as_json:
         print_json(found)
         return
@@ -30,6 +30,8 @@ def stats(store: options.Store = None, as_json: options.Json = False) -> None:
     for tier, size_bytes in found["tiers"].items():
         most = f" of {found['limit_bytes']}" if tier == "disk" else ""
         typer.echo(f"{tier}: {size_bytes}{most} bytes")
+    if "remote" in found:
+        typer.echo(f"remote: {found['remote']['entries']} entries, {found['remote']['size_bytes']} bytes")
     for name, usage in found["namespaces"].items():
         console().print(f"namespace {name}: {usage['entries']} entries, {usage['size_bytes']} bytes")
     typer.echo(f"hits: {found['hits']}, saving {found['saved_s']:.3f} s")
@@ -121,4 +123,6 @@ def replay(
     console().print(table)
 
 
+app.command("export")(registry_transfer.export)
+app.command("import")(registry_transfer.import_)
 app.command("audit")(registry_audit.audit)

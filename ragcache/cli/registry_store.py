@@ -7,16 +7,24 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ragcache.cli.output import complain
 from ragcache.cli.stores import open_registry
+from ragcache.errors import StoreUnavailableError
 from ragcache.registry import POLICIES
 from ragcache.registry.replay import Costs, compare
 from ragcache.registry.trace import read_trace
 
 
-def store_usage(store: Path | None) -> dict[str, Any]:
-    """What is in the store and what it was good for."""
-    with open_registry(store) as registry:
-        return asdict(registry.usage())
+def store_usage(store: Path | None, remote: str | None) -> dict[str, Any]:
+    """What is in the store and what it was good for; and what is in the remote, if it answers."""
+    with open_registry(store, remote) as registry:
+        usage = asdict(registry.usage())
+        try:
+            far = registry.remote_usage()
+        except StoreUnavailableError as error:
+            complain("warning", str(error))
+            far = None
+        return usage | ({"remote": asdict(far)} if far is not None else {})
 
 
 def collect_garbage(store: Path | None, *, unnamed: bool, dry_run: bool) -> dict[str, Any]:

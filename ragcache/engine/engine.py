@@ -81,6 +81,8 @@ class Engine:
         self._source = PageSource(model, registry, self.namespace)
         self._prefetcher = Prefetcher(self._pull, max_batch) if prefetch and registry is not None else None
         self._residency = Residency(model.predictor.device, device_bytes)
+        if registry is not None and self._residency.tier is not None:
+            registry.count_device(self._residency.tier)
         self._busy = False
         self._waiting: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._closed = threading.Event()

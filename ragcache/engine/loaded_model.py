@@ -18,7 +18,7 @@ from ragcache.model.fingerprint import fingerprint
 from ragcache.model.supported import FAMILIES
 from ragcache.model.transformer import MaskPredictor
 from ragcache.prompt import ChatTokenizer
-from ragcache.registry import AffixKey, codec_for
+from ragcache.registry import AffixKey, Maker, codec_for
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,12 @@ def load_fingerprint(model: str) -> tuple[int, str]:
     folder = find_checkpoint(model)
     config = read_config(folder)
     return config.layers, fingerprint(folder, config)
+
+
+def load_maker(model: str) -> Maker:
+    """Fingerprints of a model and its tokenizer, without its weights in memory. Raises as `load`."""
+    folder = find_checkpoint(model)
+    return Maker(fingerprint(folder, read_config(folder)), ChatTokenizer.from_folder(folder).fingerprint)
 
 
 def load(model: str, *, device: str = "auto", dtype: torch.dtype | str | None = None) -> LoadedModel:

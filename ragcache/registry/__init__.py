@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ragcache.registry.bundle import Maker, TransferReport
 from ragcache.registry.codecs import CODECS, Codec, RawCodec, codec_for
 from ragcache.registry.eviction import GDSF, LFU, LRU, POLICIES, EvictionPolicy
 from ragcache.registry.key import DEFAULT_NAMESPACE, SHARED_NAMESPACE, AffixKey
@@ -33,6 +34,7 @@ __all__ = [
     "Codec",
     "EvictionPolicy",
     "GcReport",
+    "Maker",
     "MemoryTier",
     "PageRow",
     "PinKind",
@@ -43,6 +45,7 @@ __all__ = [
     "RemoteStats",
     "StoreUsage",
     "Tier",
+    "TransferReport",
     "Usage",
     "VerifyReport",
     "codec_for",

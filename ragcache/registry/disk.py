@@ -26,7 +26,7 @@ class DiskTier:
     def __init__(self, shelf: Shelf) -> None:
         self._shelf = shelf
         self._secret = shelf.store.secret
-        self._library = _library_version()
+        self._library = library_version()
 
     def get(self, key: AffixKey) -> tuple[str, Page] | None:
         """See `Tier.get`: what cannot be trusted is set aside and missed."""
@@ -102,7 +102,8 @@ class DiskTier:
         return None
 
 
-def _library_version() -> str:
+def library_version() -> str:
+    """Version of ragcache, for headers; "unknown" where it is not installed."""
     try:
         return version("ragcache-dllm")
     except PackageNotFoundError:

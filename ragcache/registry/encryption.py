@@ -112,6 +112,11 @@ class Cipher:
             ) from error
 
 
+def is_sealed(head: bytes) -> bool:
+    """Whether the first bytes of a blob are those of a sealed one."""
+    return head.startswith(_MAGIC)
+
+
 def key_from_environment(environ: Mapping[str, str] | None = None) -> bytes | None:
     """The key of `RAGCACHE_STORE_KEY` (hex or base64), or of the file `RAGCACHE_STORE_KEY_FILE` names.
 

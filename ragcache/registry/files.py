@@ -49,13 +49,16 @@ class PageFiles:
         self._check_place(digest, payload[0])
         return payload
 
+    def info(self, digest: str) -> PayloadInfo:
+        """The header alone. Raises as `open` does."""
+        info = self._io.read_info(self._store.page_path(digest))
+        self._check_place(digest, info)
+        return info
+
     def row(self, digest: str) -> PageRow:
         """A row from the header alone, never used so far. Raises as `open` does."""
-        path = self._store.page_path(digest)
-        size_bytes = stamp_of(path).size_bytes
-        info = self._io.read_info(path)
-        self._check_place(digest, info)
-        return row_of(digest, info, size_bytes)
+        size_bytes = stamp_of(self._store.page_path(digest)).size_bytes
+        return row_of(digest, self.info(digest), size_bytes)
 
     def write(self, digest: str, header: bytes, tensors: Mapping[str, Tensor]) -> None:
         """The file appears whole or not at all, and is on the disk when this returns. Raises OSError."""

@@ -30,10 +30,18 @@ def collect_garbage(shelf: Shelf, names: NameTable, *, unnamed: bool, dry_run: b
                 index.leases.sweep()
                 for row in pages:
                     shelf.remove(row.digest)
-            _remove(orphans, shelf.store.path / "building")
+            _remove(orphans, shelf.store)
             for path in quarantined:
                 path.unlink()
     return GcReport(leases, len(orphans), len(quarantined), len(pages), freed_bytes)
+
+
+def remove_leftovers(store: Store) -> int:
+    """Remove the files of writers and builders that were killed; how many there were."""
+    with store.exclusive():
+        orphans = list(_orphans(store))
+        _remove(orphans, store)
+    return len(orphans)
 
 
 def _orphans(store: Store) -> Iterator[Path]:
@@ -54,9 +62,9 @@ def _unnamed(shelf: Shelf, names: NameTable) -> Iterator[PageRow]:
             yield row
 
 
-def _remove(orphans: list[Path], building: Path) -> None:
+def _remove(orphans: list[Path], store: Store) -> None:
     for path in orphans:
-        if path.parent == building:
+        if path.parent == store.path / "building":
             _unless_locked(path, path.unlink)
         else:
             path.unlink(missing_ok=True)

@@ -72,6 +72,20 @@ class AffixKey:
             fields["depths"] = ",".join(map(str, self.depths))
         return json.dumps(fields, sort_keys=True, separators=(",", ":"))
 
+    @classmethod
+    def from_canonical(cls, canonical: str, token_ids: tuple[int, ...]) -> AffixKey:
+        """The key of which `canonical()` is the JSON.
+
+        Raises ValueError, KeyError, TypeError or RecursionError when there is no such key of these tokens.
+        """
+        given = json.loads(canonical)
+        depths = tuple(map(int, given["depths"].split(","))) if "depths" in given else ()
+        texts = {name: given[name] for name in cls.__dataclass_fields__.keys() - {"token_ids", "depths"}}
+        key = cls(**texts, token_ids=token_ids, depths=depths)
+        if key.canonical() != canonical:
+            raise ValueError("the key is not that of its token ids")
+        return key
+
     def digest(self, secret: bytes) -> str:
         """64 hex digits: HMAC-SHA256 of `canonical()` under the namespace's key; reveals no field."""
         return _hmac(namespace_key(secret, self.namespace), self.canonical())

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ragcache.errors import MissingDependencyError, RegistryError
 from ragcache.registry.records import RegistryStats, StoreUsage
 from ragcache.registry.registry import Registry
+from ragcache.registry.remote import RemoteStats
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
 _log = logging.getLogger(__name__)
 _PREFIX = "ragcache_registry"
+_REMOTE_EVENTS = {
+    "hits": "Pages fetched from the remote.",
+    "misses": "Pages that the remote did not have, or not intact.",
+    "failures": "Calls that the remote did not answer.",
+    "damaged": "Objects of the remote that failed a check.",
+    "uploaded": "Pages created or replaced in the remote.",
+    "dropped": "Uploads given up.",
+}
 _EVENTS = {
     "hits": "Pages found.",
     "misses": "Pages not found.",
@@ -48,20 +57,28 @@ class RegistryCollector:
     def collect(self) -> Iterator[Metric]:
         """One metric family after the other."""
         try:
-            stats, usage = self._registry.stats(), self._registry.usage()
+            stats, usage, far = self._registry.stats(), self._registry.usage(), self._registry.remote_stats()
         except RegistryError as error:
             _log.warning("no metrics: %s", error)
             return
-        yield from _events(stats)
+        yield from _events(stats, _PREFIX, _EVENTS)
+        yield _saved(stats)
+        if far is not None:
+            yield from _events(far, f"{_PREFIX}_remote", _REMOTE_EVENTS)
         yield from _sizes(usage)
 
 
-def _events(stats: RegistryStats) -> Iterator[Metric]:
+def _events(stats: RegistryStats | RemoteStats, prefix: str, events: Mapping[str, str]) -> Iterator[Metric]:
     from prometheus_client.core import CounterMetricFamily
 
-    for event, what in _EVENTS.items():
-        yield CounterMetricFamily(f"{_PREFIX}_{event}", what, value=getattr(stats, event))
-    yield CounterMetricFamily(
+    for event, what in events.items():
+        yield CounterMetricFamily(f"{prefix}_{event}", what, value=getattr(stats, event))
+
+
+def _saved(stats: RegistryStats) -> Metric:
+    from prometheus_client.core import CounterMetricFamily
+
+    return CounterMetricFamily(
         f"{_PREFIX}_saved_seconds", "Encoding seconds minus loading seconds of hits.", value=stats.saved_s
     )
 

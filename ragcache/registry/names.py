@@ -99,6 +99,18 @@ class NameTable:
         records = (self._read_once(path) for path in self._store.names.glob("*.json"))
         return {record.text_digest for record in records if record is not None}
 
+    def check(self) -> tuple[int, list[str]]:
+        """The number of names that can be read, and the files of those that cannot, now quarantined."""
+        intact = 0
+        lost: list[str] = []
+        for path in sorted(self._store.names.glob("*.json")):
+            try:
+                intact += self._parse(path) is not None  # forgotten meanwhile
+            except StoreDamagedError:
+                self._read(path)
+                lost.append(path.stem)
+        return intact, lost
+
     def _read_once(self, path: Path) -> AffixRecord | None:
         """`_read`, but a file that did not change since the last listing is not read again."""
         try:

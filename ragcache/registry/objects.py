@@ -1,4 +1,4 @@
-"""Objects of a shared store, by way of fsspec: read by range, created once, never overwritten or removed."""
+"""Objects of a shared store, by way of fsspec: read by range, created once, never removed."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from ragcache.errors import ConfigError, MissingDependencyError, StoreUnavailabl
 from ragcache.registry.breaker import CircuitBreaker, DeadlineCaller
 
 T = TypeVar("T")
+_LISTING_S = 30.0
 
 
 class ObjectStore:
@@ -48,16 +49,32 @@ class ObjectStore:
 
         return self._call(work, end - start)
 
-    def create(self, name: str, data: bytes) -> bool:
-        """Create an object, whole or not at all; False when there is one. Raises `StoreUnavailableError`."""
+    def create(self, name: str, data: bytes, *, replace: bool = False) -> bool:
+        """Create an object, whole or not at all; False when there is one and it is not to `replace`.
+
+        Raises `StoreUnavailableError`.
+        """
 
         def work() -> bool:
             filesystem, root = self._filesystem()
             if _is_local(filesystem):
-                return _create_file(Path(root) / name, data)
-            return _create_object(filesystem, f"{root}/{name}", data)
+                return _create_file(Path(root) / name, data, replace)
+            return _create_object(filesystem, f"{root}/{name}", data, replace)
 
         return self._call(work, len(data))
+
+    def sizes(self, folder: str) -> list[int]:
+        """Bytes of every object below `folder`, which is listed whole. Raises `StoreUnavailableError`."""
+
+        def work() -> list[int]:
+            filesystem, root = self._filesystem()
+            try:
+                found = filesystem.find(f"{root}/{folder}", detail=True)
+            except FileNotFoundError:
+                return []
+            return [int(entry.get("size") or 0) for entry in found.values()]
+
+        return self._call(work, int(_LISTING_S * self._floor_bytes_s))  # so much longer than a small read
 
     def _call(self, work: Callable[[], T], size_bytes: int) -> T:
         if not self._breaker.allows():
@@ -105,9 +122,9 @@ def _is_local(filesystem: Any) -> bool:
     return isinstance(filesystem, LocalFileSystem)
 
 
-def _create_file(path: Path, data: bytes) -> bool:
+def _create_file(path: Path, data: bytes, replace: bool) -> bool:
     """Atomic where the disk knows hard links, as nearly all do."""
-    if os.path.lexists(path):
+    if not replace and os.path.lexists(path):
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
@@ -116,26 +133,30 @@ def _create_file(path: Path, data: bytes) -> bool:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
+        if replace:
+            os.replace(temporary, path)  # a link there is replaced, not followed
+            return True
         try:
             os.link(temporary, path)
         except FileExistsError:
             return False
         except OSError:  # no hard links here: only a race of equal objects is lost
-            os.rename(temporary, path)
+            os.replace(temporary, path)
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
     return True
 
 
-def _create_object(filesystem: Any, path: str, data: bytes) -> bool:
-    if filesystem.exists(path):  # not every file system heeds `mode`
+def _create_object(filesystem: Any, path: str, data: bytes, replace: bool) -> bool:
+    if not replace and filesystem.exists(path):  # not every file system heeds `mode`
         return False
+    mode = "overwrite" if replace else "create"
     try:
-        filesystem.pipe_file(path, data, mode="create")
+        filesystem.pipe_file(path, data, mode=mode)
     except FileExistsError:
         return False
     except FileNotFoundError:
         filesystem.makedirs(path.rpartition("/")[0], exist_ok=True)
-        filesystem.pipe_file(path, data, mode="create")
+        filesystem.pipe_file(path, data, mode=mode)
     return True

@@ -1,4 +1,4 @@
-"""The half of the registry that opens no page: names, pins and upkeep."""
+"""The part of the registry that opens no page: names and pins."""
 
 from __future__ import annotations
 
@@ -9,21 +9,20 @@ from pathlib import Path
 from ragcache.errors import StoreUnavailableError, UnknownAffixError
 from ragcache.registry.encryption import Cipher
 from ragcache.registry.eviction import EvictionPolicy
-from ragcache.registry.garbage import collect_garbage
 from ragcache.registry.key import SHARED_NAMESPACE, AffixKey
 from ragcache.registry.leases import PinKind
 from ragcache.registry.names import NameTable, check_name, normalise_text
-from ragcache.registry.records import AffixRecord, Counters, GcReport, PageRow, VerifyReport
+from ragcache.registry.records import AffixRecord, Counters
 from ragcache.registry.room import Limits
 from ragcache.registry.shelf import Shelf
 from ragcache.registry.store import Store
-from ragcache.registry.upkeep import reconcile, verify
+from ragcache.registry.upkeep import reconcile
 
 _log = logging.getLogger(__name__)
 
 
 class OpenStore:
-    """An open store: its names, what is pinned, and its rows; `Registry` adds the pages themselves.
+    """An open store: its names, and what is pinned; `KeptStore` adds its upkeep, `Registry` the pages.
 
     With a `cipher` the store is encrypted. `on_drop` is told the digest of every page that leaves. Raises as
     `Registry` does.
@@ -139,32 +138,9 @@ class OpenStore:
         with self._store.exclusive():
             return leases.drop(subject)
 
-    def collect_garbage(self, *, unnamed: bool = False, dry_run: bool = False) -> GcReport:
-        """Remove ended leases, leftovers of killed processes and quarantined files, or only count them.
-
-        `unnamed`: also pages of texts that no name points at; pinned ones stay. Raises what writing raises
-        in `put`.
-        """
-        self._check_open()
-        return collect_garbage(self._shelf, self._names, unnamed=unnamed, dry_run=dry_run)
-
     def text_digest(self, text: str, namespace: str = "default") -> str:
         """The `AffixRecord.text_digest` that registering `text` would give. Raises `InputError`."""
         return self._names.text_digest(normalise_text(text), check_name(namespace, "namespace"))
-
-    def pages(self, text_digest: str | None = None) -> tuple[PageRow, ...]:
-        """One row per page on disk, most recently used first; of one text, or of all."""
-        self._check_open()
-        with self._store.translated():
-            rows = self._shelf.rows()
-        mine = (row for row in rows if text_digest is None or row.text_digest == text_digest)
-        return tuple(sorted(mine, key=lambda row: row.use_order, reverse=True))
-
-    def verify(self) -> VerifyReport:
-        """Read every byte of every page; damaged ones are quarantined, lost rows restored or dropped."""
-        self._check_open()
-        with self._store.translated():
-            return verify(self._shelf)
 
     def _subject(self, target: str | AffixKey, namespace: str) -> str:
         if isinstance(target, AffixKey):

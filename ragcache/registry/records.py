@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass, fields, replace
 
 LARGEST = 2**62
 """Bound for whole numbers read back from disk; keeps sums inside SQLite's 64-bit integers."""
+ROW_HISTORY = ("last_used_s", "hits", "use_order", "load_s", "priority", "namespace_priority")
+"""Fields of a `PageRow` that no payload header knows."""
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -106,10 +108,11 @@ class AffixRecord:
 
 @dataclass(frozen=True)
 class VerifyReport:
-    """What a check of every payload found; `messages` has one line per finding.
+    """What a check of every payload and name found; `messages` has one line per finding.
 
-    `damaged` files were quarantined, `missing` rows had no file and were dropped, `adopted` files had
-    no row and got one back from their header.
+    `damaged` files were quarantined, `missing` rows had no file and were dropped, `adopted` files had no row
+    and got one back from their header, `contradicted` rows said something else than it. Of the names, `names`
+    can be read and `damaged_names` were quarantined. `leftovers` of killed processes were removed.
     """
 
     ok: int
@@ -117,6 +120,10 @@ class VerifyReport:
     missing: int
     adopted: int
     messages: tuple[str, ...] = ()
+    contradicted: int = 0
+    names: int = 0
+    damaged_names: int = 0
+    leftovers: int = 0
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,12 +14,13 @@ from typing import NamedTuple, Self
 from ragcache.errors import InputError
 from ragcache.page import Page
 from ragcache.registry.codecs import codec_for
+from ragcache.registry.device import DeviceTier
 from ragcache.registry.disk import DiskTier
 from ragcache.registry.encryption import Cipher, key_from_environment
 from ragcache.registry.eviction import EvictionPolicy
+from ragcache.registry.kept_store import KeptStore
 from ragcache.registry.key import AffixKey
-from ragcache.registry.open_store import OpenStore
-from ragcache.registry.records import RegistryStats, StoreUsage
+from ragcache.registry.records import RegistryStats, StoreUsage, Usage
 from ragcache.registry.remote import Remote, RemoteStats
 from ragcache.registry.room import Limits, check_bytes
 from ragcache.registry.sharing import SharedPages
@@ -37,7 +39,7 @@ class _Found(NamedTuple):
     load_s: float | None
 
 
-class Registry(OpenStore):
+class Registry(KeptStore):
     """Pages on disk, found by `AffixKey`, and texts, found by name. Threads and processes may share it.
 
     `limit_bytes` bounds the page files exactly, `quotas` those of single namespaces (0 stores none of
@@ -71,6 +73,7 @@ class Registry(OpenStore):
         cipher = None if key is None else Cipher(key)
         super().__init__(Path(path), limits, eviction, cipher, self._memory.discard)
         self._disk = DiskTier(self._shelf)
+        self._devices: list[weakref.ref[DeviceTier]] = []
         self._shared: SharedPages | None = None
         if remote:
             self._shared = SharedPages(_remote(remote), self._disk, cipher, limit_bytes)
@@ -161,15 +164,12 @@ class Registry(OpenStore):
         self._check_open()
         with self._store.translated():
             usage = self._shelf.usage()
+        events = ("hits", "misses", "stored", "evicted", "quarantined")
         return RegistryStats(
             entries=usage.entries,
             size_bytes=usage.size_bytes,
             limit_bytes=self._shelf.limits.limit_bytes,
-            hits=self._counters["hits"],
-            misses=self._counters["misses"],
-            stored=self._counters["stored"],
-            evicted=self._counters["evicted"],
-            quarantined=self._counters["quarantined"],
+            **{event: self._counters[event] for event in events},
             saved_s=self._counters.saved_s,
         )
 
@@ -180,8 +180,21 @@ class Registry(OpenStore):
     def usage(self) -> StoreUsage:
         """What is in the store by tier and namespace, and what it saved over its life, by all processes."""
         self._check_open()
+        devices = [tier.size_bytes for tier in (held() for held in list(self._devices)) if tier is not None]
+        faster = {"device": sum(devices)} if devices else {}
         with self._store.translated():
-            return usage_of(self._shelf, self._memory.size_bytes)
+            return usage_of(self._shelf, {**faster, "memory": self._memory.size_bytes})
+
+    def remote_usage(self) -> Usage | None:
+        """Pages in the remote and their bytes, by listing it, which takes long; None without one.
+
+        Raises `StoreUnavailableError`.
+        """
+        return self._shared.usage() if self._shared is not None else None
+
+    def count_device(self, tier: DeviceTier) -> None:
+        """Count the bytes of an engine's `tier` in `usage` for as long as it lives."""
+        self._devices.append(weakref.ref(tier))
 
     def close(self) -> None:
         """Write the last uses and let go of files; pages handed out stay usable. May be called again."""

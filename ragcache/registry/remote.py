@@ -1,7 +1,7 @@
 """The shared tier: pages that other machines with the same model stored, in an object store.
 
     URL/secret              32 random bytes, made by the first machine (see `remote_secret`)
-    URL/pages/ab/{digest}   one object per page, created once, never overwritten or removed
+    URL/pages/ab/{digest}   one object per page, created once, never removed; overwritten only if damaged
 
 A local digest is an HMAC under the local store's own secret, so here pages are called by another one, under
 a secret that all machines share. Nothing that comes from here is trusted: names are only ever computed, the
@@ -14,34 +14,30 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import math
 import os
-import re
 import secrets
 import struct
 import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-
-from torch import Tensor
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from ragcache.errors import ConfigError, RegistryError, StoreDamagedError, StoreUnavailableError
 from ragcache.registry.breaker import CircuitBreaker
 from ragcache.registry.encryption import Cipher
 from ragcache.registry.envelope import Envelope, Sealed, Tagged
-from ragcache.registry.files import page_of
 from ragcache.registry.key import AffixKey
 from ragcache.registry.objects import ObjectStore
 from ragcache.registry.page_io import Payload
-from ragcache.registry.payload import TOKEN_IDS, build_header, parse_payload, payload_parts, read_info_from
-from ragcache.registry.records import LARGEST, Counters
+from ragcache.registry.payload import payload_parts, read_info_from
+from ragcache.registry.portable import pack, unpack
+from ragcache.registry.records import LARGEST, Counters, Usage
 
 MIB = 2**20
 SECRET_VARIABLE = "RAGCACHE_REMOTE_SECRET"
 SECRET_BYTES = 32
 _LEAST_SECRET = 16
-_MOST_ENCODE_S = 3600.0
+_MOST_DAMAGED = 1024
 _log = logging.getLogger(__name__)
 
 
@@ -50,8 +46,9 @@ class Remote:
     """Where the shared tier is, and how patient we are with it.
 
     A call may take `timeout_s`, and its bytes at `floor_bytes_s` on top. After `failures` in a row the remote
-    is left alone and tried once every `reset_s`. At most `queue` uploads wait; closing waits `close_s` for
-    them. `clock` gives seconds that never go back.
+    is left alone and tried once every `reset_s`. At most `queue` uploads wait; one that fails is tried
+    `retries` times more, first after `retry_s`, then after twice as long each time. Closing works off what
+    waits without pauses, and takes `close_s` at most. `clock` gives seconds that never go back.
     """
 
     url: str
@@ -60,12 +57,14 @@ class Remote:
     failures: int = 3
     reset_s: float = 30.0
     queue: int = 64
+    retries: int = 3
+    retry_s: float = 10.0
     close_s: float = 10.0
     clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
-        numbers = (self.timeout_s, self.floor_bytes_s, self.failures, self.reset_s, self.queue)
-        if not all(number > 0 for number in numbers) or self.close_s < 0:
+        numbers = (self.timeout_s, self.floor_bytes_s, self.failures, self.reset_s, self.queue, self.retry_s)
+        if not all(number > 0 for number in numbers) or self.close_s < 0 or self.retries < 0:
             raise ConfigError(f"{self}: times, rates and counts of a remote must be above 0.")
 
 
@@ -73,8 +72,9 @@ class Remote:
 class RemoteStats:
     """What this registry did with the shared tier since it was opened.
 
-    `failures` are calls without an answer, `damaged` objects that failed a check, `dropped` uploads that were
-    given up: the queue was full, the remote did not take them, or closing came first.
+    `failures` are calls without an answer, `damaged` objects that failed a check, `replaced` those of them
+    that were uploaded anew, `dropped` uploads that were given up: the queue was full, the remote did not take
+    them however often they were tried, or closing came first.
     """
 
     hits: int
@@ -83,6 +83,7 @@ class RemoteStats:
     damaged: int
     uploaded: int
     dropped: int
+    replaced: int = 0
 
 
 class RemoteTier:
@@ -97,6 +98,7 @@ class RemoteTier:
         self._secret: bytes | None = self._given
         self._cipher = cipher
         self._agreeing = threading.Lock()
+        self._damaged: set[str] = set()
 
     def get(self, key: AffixKey) -> Payload | None:
         """The payload of `key`, every byte of it checked, or None."""
@@ -105,6 +107,7 @@ class RemoteTier:
         except StoreDamagedError as error:
             _log.warning("remote page: %s", error)
             self._counters.add("remote_damaged")
+            self._note_damaged(key)
             payload = None
         except RegistryError as error:
             _log.warning("remote: %s", error)
@@ -114,15 +117,29 @@ class RemoteTier:
         return payload
 
     def put(self, key: AffixKey, payload: Payload) -> None:
-        """Create the object of `key` unless there is one. Raises `StoreUnavailableError`."""
-        info, token_ids, tensors = payload
+        """Create the object of `key`, or replace it where `get` found it damaged; else leave it as it is.
+
+        Raises `StoreUnavailableError`.
+        """
         secret = self._agreed_secret()
         digest = key.digest(secret)
-        everything = {TOKEN_IDS: token_ids, **_by_layer(tensors)}
-        header = build_header(everything, replace(info, text_digest=""))  # a digest private to this store
-        data = self._envelope(secret).wrap(digest, payload_parts(header, everything))
-        if self.objects.create(_object_name(digest), data):
+        data = self._envelope(secret).wrap(digest, payload_parts(*pack(key, payload)))
+        damaged = digest in self._damaged
+        if self.objects.create(_object_name(digest), data, replace=damaged):
             self._counters.add("remote_uploaded")
+        if damaged:
+            self._damaged.discard(digest)
+            self._counters.add("remote_replaced")
+
+    def usage(self) -> Usage:
+        """Number and bytes of the page objects, by listing them all. Raises `StoreUnavailableError`."""
+        sizes = self.objects.sizes("pages")
+        return Usage(len(sizes), sum(sizes))
+
+    def _note_damaged(self, key: AffixKey) -> None:
+        """The next upload of this page replaces what was found; a flood of damage is not remembered whole."""
+        if self._secret is not None and len(self._damaged) < _MOST_DAMAGED:
+            self._damaged.add(key.digest(self._secret))
 
     def _fetch(self, key: AffixKey) -> Payload | None:
         secret = self._agreed_secret()
@@ -141,9 +158,7 @@ class RemoteTier:
             data += rest
         if len(data) != size_bytes:
             raise StoreDamagedError(f"{digest} has {len(data)} bytes or more, its header says {size_bytes}.")
-        info, token_ids, tensors = parse_payload(digest, envelope.unwrap(digest, data), check_digests=True)
-        page_of(digest, key, (info, token_ids, dict(tensors)))
-        return replace(info, encode_s=_plausible_s(info.encode_s)), token_ids, _by_layer(tensors)
+        return unpack(digest, envelope.unwrap(digest, data), key)[1]
 
     def _expected_bytes(self, digest: str, key: AffixKey, head: bytes) -> int:
         if read_info_from(digest, head).key != key.canonical():
@@ -211,18 +226,3 @@ def _payload_bytes(digest: str, head: bytes) -> int:
         RecursionError,
     ) as error:
         raise StoreDamagedError(f"{digest}: unreadable header ({error}).") from error
-
-
-def _plausible_s(encode_s: float) -> float:
-    """Another machine's measurement weighs in evictions, so it is kept within reason."""
-    return min(max(encode_s, 0.0), _MOST_ENCODE_S) if math.isfinite(encode_s) else 0.0
-
-
-def _by_layer(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Ordered as a payload file is, whatever order they arrived in: one layer is one range."""
-
-    def layer(name: str) -> int:
-        number = re.search(r"\d+", name)
-        return int(number[0]) if number else -1
-
-    return {name: tensors[name] for name in sorted(tensors, key=lambda name: (layer(name), name))}

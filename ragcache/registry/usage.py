@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ragcache.registry.index import Index
 from ragcache.registry.records import PageRow, StoreUsage, Usage
 from ragcache.registry.shelf import Shelf
 
 
-def usage_of(shelf: Shelf, memory_bytes: int) -> StoreUsage:
-    """Totals of `shelf`, of which this process keeps `memory_bytes` in memory.
+def usage_of(shelf: Shelf, faster: Mapping[str, int]) -> StoreUsage:
+    """Totals of `shelf`, and this process's bytes in tiers that are `faster`.
 
     A store that is read only has no history to tell of. Raises `RegistryError`.
     """
@@ -21,7 +21,7 @@ def usage_of(shelf: Shelf, memory_bytes: int) -> StoreUsage:
     return StoreUsage(
         entries=whole.entries,
         limit_bytes=shelf.limits.limit_bytes,
-        tiers={"memory": memory_bytes, "disk": whole.size_bytes},
+        tiers={**faster, "disk": whole.size_bytes},
         namespaces=index.usages() if index else _by_namespace(shelf.rows()),
         quotas=dict(shelf.limits.quotas),
         pinned=_pinned(index) if index else {"hard": 0, "soft": 0},

@@ -36,6 +36,18 @@ def test_without_effect_on_the_cpu_and_without_a_budget(engine: Engine, device: 
     assert Residency(torch.device(device), budget).place(resolved, Future()) is resolved
 
 
+def test_the_registry_counts_what_an_engine_keeps_on_its_device(
+    model: LoadedModel, registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragcache.engine.engine.Residency", lambda device, budget: Residency(META, budget))
+    assert "device" not in registry.usage().tiers
+    with Engine(model, registry) as engine:
+        resolved = engine.warm([RIVER])
+        engine._residency.place(resolved, Future())
+        (own,) = resolved.pages.values()
+        assert registry.usage().tiers["device"] == own.page.size_bytes
+
+
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
 def test_cuda_answers_alike_with_and_without_resident_pages(checkpoint, registry: Registry) -> None:

@@ -47,9 +47,15 @@ class FakeRemote(AbstractFileSystem):  # type: ignore[misc]
         path = self._strip_protocol(path)
         self.calls.append(("write", path, len(value)))
         self.before("write", path)
-        if path in self.objects:
+        if path in self.objects and mode == "create":
             raise FileExistsError(path)
         self.objects[path] = bytes(value)
+
+    def find(self, path: str, *_: Any, **__: Any) -> dict[str, dict[str, Any]]:
+        path = self._strip_protocol(path)
+        self.calls.append(("list", path, 0))
+        self.before("list", path)
+        return {name: {"size": len(data)} for name, data in self.objects.items() if name.startswith(path)}
 
     def info(self, path: str, **_: Any) -> dict[str, Any]:
         raise FileNotFoundError(path)

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 
 import pytest
+import torch
 from prometheus_client import CollectorRegistry, generate_latest
 
 from ragcache.errors import MissingDependencyError, StoreFullError
-from ragcache.registry import LRU, Registry
+from ragcache.registry import LRU, Registry, Remote
+from ragcache.registry.device import DeviceTier
 from ragcache.registry.metrics import RegistryCollector
 
 
@@ -42,6 +45,26 @@ def test_counters_and_bytes_follow_the_registry(path: Path, make_key, make_page)
         f'{prefix}_bytes{{tier="disk"}}': size_bytes,
         f"{prefix}_entries": 1,
     }
+
+
+def test_a_remote_and_a_device_are_counted_where_they_are(tmp_path: Path, make_key, make_page) -> None:
+    key, prefix = make_key(), "ragcache_registry"
+    tier = DeviceTier(torch.device("meta"), 10**6)
+    with Registry(tmp_path / "store", remote=Remote(f"file://{tmp_path}/shared", timeout_s=30.0)) as registry:
+        collected = CollectorRegistry()
+        collected.register(RegistryCollector(registry))
+        registry.get(key)
+        assert f'{prefix}_bytes{{tier="device"}}' not in samples(collected)
+        registry.count_device(tier)
+        stay = tier.take({key: make_page(key)})
+        found = samples(collected)
+        assert found[f"{prefix}_remote_misses_total"] == 1
+        assert found[f"{prefix}_remote_failures_total"] == 0
+        assert found[f'{prefix}_bytes{{tier="device"}}'] == tier.size_bytes == 1024
+        assert list(registry.usage().tiers) == ["device", "memory", "disk"]
+        del tier, stay
+        gc.collect()
+        assert "device" not in registry.usage().tiers
 
 
 def test_what_did_not_reach_the_disk_is_not_counted(
