@@ -20,7 +20,10 @@ IN_FLIGHT = 64  # requests that wait in the engine at a time: enough to fill its
 
 @dataclass
 class Summary:
-    """What a run did. Tokens are counted over its own answers; `skipped` rows were finished before."""
+    """What a run did. Tokens are counted over its own answers; `skipped` rows were finished before.
+
+    `rows` are those of all forwards, `full_rows` those that as many steps take without reuse.
+    """
 
     ok: int = 0
     failed: int = 0
@@ -29,6 +32,9 @@ class Summary:
     hit_tokens: int = 0
     reused_tokens: int = 0
     answer_tokens: int = 0
+    rows: float = 0.0
+    full_rows: float = 0.0
+    encode_s: float = 0.0
     seconds: float = 0.0
 
     @property
@@ -41,9 +47,21 @@ class Summary:
         """Answer tokens a second."""
         return self.answer_tokens / self.seconds if self.seconds else 0.0
 
+    @property
+    def saved_s(self) -> float:
+        """Seconds that a run without reuse would have taken more; below 0 where reuse did not pay.
+
+        An estimate: every row is taken to cost the same, and without reuse nothing is encoded.
+        """
+        computing_s = self.seconds - self.encode_s
+        return computing_s * self.full_rows / self.rows - self.seconds if self.rows else 0.0
+
     def add(self, completion: Completion) -> None:
         """Count one answer."""
         self.ok += 1
+        self.rows += completion.rows
+        self.full_rows += completion.full_rows
+        self.encode_s += completion.timings.encode_s
         self.answer_tokens += completion.completion_tokens
         self.reused_tokens += completion.reuse.reused
         for use in completion.reuse.affixes:

@@ -70,8 +70,8 @@ def run_batch(files: Files, settings: Settings, store: StoreChoice) -> dict[str,
             done = sum(one.custom_id in results.finished for one in found)
             task = bar.add_task("batch", total=len(found), completed=done)
             summary = job.run(found, on_row=lambda: bar.advance(task))
-    rates = {"hit_rate": summary.hit_rate, "tokens_per_s": summary.tokens_per_s}
-    return {**asdict(summary), **rates}
+    derived = ("hit_rate", "tokens_per_s", "saved_s")
+    return {**asdict(summary), **{name: getattr(summary, name) for name in derived}}
 
 
 def preview_batch(files: Files, settings: Settings, store: StoreChoice) -> Iterator[dict[str, Any]]:

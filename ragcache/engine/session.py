@@ -80,6 +80,7 @@ class Session:
             forwards=clock.forwards.total() - clock.forwards["full"],
             refreshes=clock.forwards["refresh"],
             rows=sum(clock.rows.values()) - clock.rows.get("full", 0.0),
+            full_rows=clock.forwards["refresh"] * canvas.tokens + clock.rows.get("refine", 0.0),
             live_rows=clock.first_rows / canvas.tokens,
             bytes_read=self.resolved.bytes_read,
             trace=self._trace(canvas, plan, clock) if self.request.trace else None,

@@ -13,7 +13,7 @@ from engine.fixtures import *  # noqa: F403
 from ragcache.decoding.denoise import DecodingOptions
 from ragcache.engine import Engine, LoadedModel
 from ragcache.errors import ConfigError
-from ragcache.pipelines.batch_qa import Failure, Job, Library, Question, Results, read_questions
+from ragcache.pipelines.batch_qa import Failure, Job, Library, Question, Results, Summary, read_questions
 from ragcache.pipelines.batch_qa.job import in_order, preview
 from ragcache.pipelines.rag.documents import Document
 from ragcache.registry import Registry
@@ -102,6 +102,20 @@ def test_too_long_is_a_row_of_its_own(engine: Engine, tmp_path: Path) -> None:
     rows = run(engine, [short, *read_questions(lines, "in", LIBRARY)], tmp_path / "out.jsonl")
     assert {row["custom_id"]: bool(row["error"]) for row in rows} == {"0-lamp": False, "l": True}
     assert [r["error"]["code"] for r in rows if r["error"]] == ["prompt_too_long"]
+
+
+def test_seconds_saved_are_by_rows_and_never_embellished() -> None:
+    summary = Summary(rows=100.0, full_rows=300.0, encode_s=1.0, seconds=5.0)
+    assert summary.saved_s == pytest.approx(4.0 * 3 - 5.0)
+    assert Summary(rows=100.0, full_rows=110.0, encode_s=4.0, seconds=5.0).saved_s < 0
+    assert Summary(failed=3, seconds=1.0).saved_s == 0.0
+
+
+def test_a_run_counts_its_rows(engine: Engine, tmp_path: Path) -> None:
+    with Results(tmp_path / "out.jsonl", model="m", fingerprint="f") as results:
+        summary = Job(engine, results, OPTIONS).run(questions("lamp", "pot"))
+    assert summary.full_rows > summary.rows > 0
+    assert 0 < summary.encode_s < summary.seconds
 
 
 def test_questions_with_the_same_affixes_are_asked_together() -> None:
