@@ -20,9 +20,9 @@ from pydantic import ConfigDict
 
 from ragcache.connectors.langchain.calls import answers, answers_async, chunks, chunks_async
 from ragcache.connectors.langchain.messages import MarkedPrompt, keep_roles, mark
-from ragcache.connectors.langchain.report import generation_info
+from ragcache.connectors.langchain.report import generation_info, with_missing
 from ragcache.connectors.langchain.settings import EngineSettings
-from ragcache.engine import Completion, Request
+from ragcache.engine import Completion, Preview, Request
 
 _RUN_OPTIONS = ("tags", "metadata", "run_name", "run_id")
 
@@ -110,6 +110,15 @@ class RagCacheLLM(EngineSettings, BaseLLM):
         """See `batch`."""
         abatch = super(BaseLLM, self).abatch if return_exceptions else super().abatch
         return await abatch(inputs, config, return_exceptions=return_exceptions, **kwargs)
+
+    def explain(self, prompt: LanguageModelInput, **options: Any) -> Preview:
+        """What `invoke` with these options would reuse now, section by section; nothing is computed.
+
+        Print it, or look at its `sections`. Raises what `invoke` raises, except for a prompt that is too long:
+        the preview then says by how much.
+        """
+        (marked,), (request,) = self._requests([self._convert_input(prompt).to_string()], None, options)
+        return with_missing(self.engine.get().preview(request), marked.missing)
 
     def _convert_input(self, model_input: LanguageModelInput) -> PromptValue:
         return keep_roles(super()._convert_input(model_input))

@@ -93,13 +93,6 @@ class Job:
         summary.seconds = time.perf_counter() - started
         return summary
 
-    def request(self, question: Question) -> Request:
-        """The engine's request for one question."""
-        options = self.options
-        if question.max_tokens is not None:
-            options = replace(options, max_tokens=question.max_tokens)
-        return Request(question.prompt, options)
-
     def _ask(self, questions: Iterable[Question], summary: Summary, on_row: Callable[[], None]) -> None:
         pending: dict[Future[Completion], Question] = {}
 
@@ -109,7 +102,7 @@ class Job:
 
         try:
             for question in questions:
-                pending[self.engine.submit(self.request(question))] = question
+                pending[self.engine.submit(request_for(question, self.options))] = question
                 if len(pending) >= self.in_flight:
                     finish(wait(pending, return_when=FIRST_COMPLETED).done)
             while pending:
@@ -136,6 +129,13 @@ class Job:
         on_row()
 
 
+def request_for(question: Question, options: DecodingOptions) -> Request:
+    """The engine's request for one question, which may have a length of its own."""
+    if question.max_tokens is not None:
+        options = replace(options, max_tokens=question.max_tokens)
+    return Request(question.prompt, options)
+
+
 def in_order(questions: Iterable[Question]) -> list[Question]:
     """Those that share affixes together, shorter ones first: pages are loaded once, batches padded little."""
 
@@ -150,18 +150,13 @@ def preview(engine: Engine, question: Question, options: DecodingOptions) -> dic
 
     `over` is by how many tokens prompt and answer exceed the model's window, 0 if they fit.
     """
-    prompt = engine.tokenize(question.prompt)
-    pages = {span.token_ids for span in prompt.spans}
-    registry = engine.registry
-    keys = [engine.model.key(ids, codec=engine.codec, namespace=engine.namespace) for ids in pages]
-    hits = 0 if registry is None else sum(registry.get(key, count=False) is not None for key in keys)
-    needed = prompt.tokens + (question.max_tokens or options.max_tokens)
+    found = engine.preview(request_for(question, options))
     return {
         "custom_id": question.custom_id,
-        "prompt_tokens": prompt.tokens,
-        "affixes": len(pages),
-        "expected_hits": hits,
-        "over": max(0, needed - engine.model.predictor.config.max_tokens),
+        "prompt_tokens": found.prompt_tokens,
+        "affixes": len(found.affixes("hit", "missing")),
+        "expected_hits": len(found.affixes("hit")),
+        "over": found.over,
     }
 
 

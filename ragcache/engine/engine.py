@@ -17,6 +17,7 @@ from ragcache.engine.job import Job
 from ragcache.engine.loaded_model import LoadedModel
 from ragcache.engine.pages import Need, PageSource, Resolved
 from ragcache.engine.prefetch import Prefetcher
+from ragcache.engine.preview import Preview, sections_of
 from ragcache.engine.profiles import ModelProfile, Profiles
 from ragcache.engine.request import Completion, Request
 from ragcache.engine.residency import Residency
@@ -100,6 +101,22 @@ class Engine:
         registered = self._source.registered({*self.shared, *shared}) if self.match_registered else {}
         least = max(self.min_affix_tokens, min_tokens)
         return tokenize(prompt, self.model.tokenizer, registered=registered, min_tokens=least)
+
+    def preview(self, request: Request) -> Preview:
+        """What `request` would reuse now. Nothing is computed, and no hit or miss is counted.
+
+        Raises what cannot be tokenised or planned; a prompt that is too long only says by how much.
+        """
+        policy = self.resolve_policy(request.policy)
+        prompt = self._tokenize(request, policy)
+        stored = None
+        if policy.reuses:
+            stored = self._source.stored(
+                prompt.spans, self._need(request, policy, self._profile.table(policy))
+            )
+        sections = sections_of(prompt, stored, self.model.tokenizer.decode)
+        window = self.model.predictor.config.max_tokens
+        return Preview(tuple(sections), request.options.max_tokens, window, policy.name)
 
     def resolve_policy(self, policy: ReusePolicy | None = None) -> ReusePolicy:
         """What a request with `policy` gets: the engine's own for None, the profile's for `auto`."""
