@@ -12,7 +12,12 @@ except ImportError as error:
 from ragcache.connectors.langchain.chat import ChatRagCache
 from ragcache.connectors.langchain.engine_handle import EngineHandle, EngineSpec
 from ragcache.connectors.langchain.llm import RagCacheLLM
-from ragcache.connectors.langchain.marks import AffixPromptTemplate, MarkedText, stuff_affixes
+from ragcache.connectors.langchain.marks import (
+    AffixPromptTemplate,
+    MarkedText,
+    affix_message,
+    stuff_affixes,
+)
 from ragcache.connectors.langchain.retriever import AffixRetriever
 
 __all__ = [
@@ -23,5 +28,6 @@ __all__ = [
     "EngineSpec",
     "MarkedText",
     "RagCacheLLM",
+    "affix_message",
     "stuff_affixes",
 ]

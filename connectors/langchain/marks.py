@@ -84,6 +84,17 @@ def stuff_affixes(documents: Iterable[Document], separator: str = SEPARATOR) -> 
     return MarkedText.of(separator.join(contents), marks)
 
 
+def affix_message(message: BaseMessage, name: str | None = None) -> BaseMessage:
+    """A copy whose text is one affix, called by its content unless `name` is given.
+
+    A message without a visible character, or whose content is blocks already, is returned as it is.
+    """
+    text = message.content
+    if not isinstance(text, str) or not text.strip():
+        return message
+    return message.model_copy(update={"content": _block(text, name or content_name(text))})
+
+
 def affix_name(document: Document) -> str:
     """What a document is called: its `affix`, its id, its source, or a digest of its text."""
     for name in (document.metadata.get("affix"), document.id, document.metadata.get("source")):
