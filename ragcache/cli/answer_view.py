@@ -55,7 +55,7 @@ def show(answer: Answer, watch: Stopwatch) -> None:
     for hit in answer.sources:
         out.print(f"  {hit.score:.2f}  {hit.chunk.name}")
     out.print()
-    out.print(_table(completion))
+    out.print(affix_table(completion))
     reuse = completion.reuse
     out.print(
         f"prompt: {reuse.prompt_tokens} tokens, {reuse.reused} reused, {reuse.recomputed} recomputed, "
@@ -65,7 +65,8 @@ def show(answer: Answer, watch: Stopwatch) -> None:
     out.print(f"total: {watch.total_s():.1f} s, of which {watch.laps['imports']:.1f} s to start")
 
 
-def _table(completion: Completion) -> Table:
+def affix_table(completion: Completion) -> Table:
+    """What became of each affix, a line for each."""
     table = Table("affix", box=None, pad_edge=False)
     for name in ("tokens", "status", "anchors"):
         table.add_column(name, justify="left" if name == "status" else "right")

@@ -11,7 +11,19 @@ import typer
 from typer.core import TyperGroup
 
 from ragcache import __version__
-from ragcache.cli import affix, ask, batch, evaluate, explain, generate, profile_depth, registry, sync, tune
+from ragcache.cli import (
+    affix,
+    ask,
+    batch,
+    chat,
+    evaluate,
+    explain,
+    generate,
+    profile_depth,
+    registry,
+    sync,
+    tune,
+)
 from ragcache.cli.output import complain, warnings_on_stderr
 from ragcache.errors import RagCacheError
 
@@ -41,6 +53,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("ask")(ask.ask)
+app.command("chat")(chat.chat)
 app.command("explain")(explain.explain)
 app.add_typer(affix.app, name="affix")
 app.command("batch")(batch.batch)
