@@ -43,7 +43,7 @@ class RagPipeline:
         self.engine, self.top_k = engine, top_k
         chunks = [piece for document in documents for piece in chunk(document)]
         if not chunks:
-            raise DocumentError("no text in the documents; pass a .txt or .md file that is not empty")
+            raise DocumentError("no text in the documents; pass a file that is not empty")
         self.index = DocumentIndex.build(chunks, embeddings, cache)
 
     def ask(

@@ -42,7 +42,7 @@ def chat(
         max_tokens=max_tokens,
         seed=seed,
     )
-    documents = read_documents("hello", docs, budget, policy, watch)
+    documents = read_documents(None, docs, budget, policy, watch)
     chosen = StoreChoice(store, remote, namespace, shared or ())
-    with answering("hello", documents, settings, chosen, watch) as pipeline:
+    with answering(None, documents, settings, chosen, watch) as pipeline:
         talk(Conversation(pipeline, settings.decoding))
