@@ -22,6 +22,7 @@ def as_object(answer: Answer, watch: Stopwatch) -> dict[str, Any]:
     return {
         "answer": answer.text,
         "sources": [{"name": hit.chunk.name, "score": hit.score} for hit in answer.sources],
+        "citations": [asdict(citation) for citation in answer.citations],
         "reuse": {
             "affixes": [_affix_object(use) for use in reuse.affixes],
             "prompt_tokens": reuse.prompt_tokens,
@@ -48,12 +49,14 @@ def _affix_object(use: AffixUse) -> dict[str, Any]:
 
 
 def show(answer: Answer, watch: Stopwatch) -> None:
-    """Answer, sources, what became of each affix, and what reuse was worth."""
+    """Answer, sources and what they say, what became of each affix, and what reuse was worth."""
     out, completion = console(), answer.completion
     out.print(answer.text or "(the model gave no answer)", style="bold")
     out.print()
     for hit in answer.sources:
         out.print(f"  {hit.score:.2f}  {hit.chunk.name}")
+    for citation in answer.citations:
+        out.print(f"  {citation.name}: {' '.join(citation.quote.split())}", style="dim")
     out.print()
     out.print(affix_table(completion))
     reuse = completion.reuse

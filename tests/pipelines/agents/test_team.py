@@ -22,7 +22,10 @@ from ragcache.reuse.policy import Direct
 pytest.importorskip("langgraph")
 
 SYSTEM = Affix("system", "You work for the harbour of the old town. " * 6 + "Answer from the documents only.")
-DOCUMENTS = (Affix("river.md", "The river is long."), Affix("town.md", "The town is old."))
+DOCUMENTS = (
+    Affix("river.md", "The river runs from the hills to the grey sea."),
+    Affix("town.md", "Ships of every kind land near the town."),
+)
 AGENTS = ("planner", "researcher", "checker", "writer")
 
 
