@@ -9,6 +9,8 @@ except ImportError as error:
         'The LangChain connector needs langchain-core. Run: pip install "langchain-core>=1.0"'
     ) from error
 
+from ragcache.connectors.langchain.approximate import ApproximateRetriever
+from ragcache.connectors.langchain.byte_store import AffixByteStore
 from ragcache.connectors.langchain.chat import ChatRagCache
 from ragcache.connectors.langchain.engine_handle import EngineHandle, EngineSpec
 from ragcache.connectors.langchain.llm import RagCacheLLM
@@ -21,8 +23,10 @@ from ragcache.connectors.langchain.marks import (
 from ragcache.connectors.langchain.retriever import AffixRetriever
 
 __all__ = [
+    "AffixByteStore",
     "AffixPromptTemplate",
     "AffixRetriever",
+    "ApproximateRetriever",
     "ChatRagCache",
     "EngineHandle",
     "EngineSpec",
