@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
@@ -19,7 +20,7 @@ class ApproximateRetriever(BaseRetriever):
 
     A query whose embedding lies within the `cache`'s tolerance of an earlier one gets that one's documents;
     others are retrieved. Near-identical queries then also have the same prompt but for the question, so that
-    every document hits. Call `cache.clear()` when what the wrapped retriever searches has changed. What that
+    every document hits. A call with options of its own (`k=3`) is retrieved, and not kept. Call `cache.clear()` when what the wrapped retriever searches has changed. What that
     one raises is raised, and nothing is kept.
     """
 
@@ -35,21 +36,27 @@ class ApproximateRetriever(BaseRetriever):
         return self.cache.stats
 
     def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **kwargs: Any
     ) -> list[Document]:
+        config = RunnableConfig(callbacks=run_manager.get_child())
+        if kwargs:
+            return self.retriever.invoke(query, config, **kwargs)
         vector = self.embeddings.embed_query(query)
         found = self.cache.get(vector)
         if found is None:
-            found = self.retriever.invoke(query, RunnableConfig(callbacks=run_manager.get_child()))
+            found = self.retriever.invoke(query, config)
             self.cache.put(vector, deepcopy(found))
         return deepcopy(found)
 
     async def _aget_relevant_documents(
-        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **kwargs: Any
     ) -> list[Document]:
+        config = RunnableConfig(callbacks=run_manager.get_child())
+        if kwargs:
+            return await self.retriever.ainvoke(query, config, **kwargs)
         vector = await self.embeddings.aembed_query(query)
         found = self.cache.get(vector)
         if found is None:
-            found = await self.retriever.ainvoke(query, RunnableConfig(callbacks=run_manager.get_child()))
+            found = await self.retriever.ainvoke(query, config)
             self.cache.put(vector, deepcopy(found))
         return deepcopy(found)

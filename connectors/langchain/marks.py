@@ -12,6 +12,7 @@ from langchain_core.prompt_values import PromptValue, StringPromptValue
 from langchain_core.prompts import PromptTemplate
 from pydantic import Field
 
+from ragcache.errors import InputError
 from ragcache.prompt.span_index import SpanIndex
 
 SEPARATOR = "\n\n"
@@ -28,7 +29,13 @@ class MarkedText(str):
 
     @classmethod
     def of(cls, text: str, marks: Mapping[str, str]) -> Self:
-        """`text` with `marks`."""
+        """`text` with `marks`. Raises `InputError` for a mark whose text does not stand in it."""
+        for name, affix in marks.items():
+            if affix not in text:
+                raise InputError(
+                    f"Affix {name!r} is marked, but its text does not stand in the prompt; "
+                    "put it in as it is, or leave the mark out."
+                )
         marked = cls(text)
         marked.marks = dict(marks)
         return marked
@@ -55,15 +62,20 @@ class MarkedPromptValue(StringPromptValue):
 
 
 class AffixPromptTemplate(PromptTemplate):
-    """A `PromptTemplate` whose prompts keep the marks of the `MarkedText`s that are put into it."""
+    """A `PromptTemplate` whose prompts keep the marks of the `MarkedText`s that are put into it.
+
+    Raises `InputError`, naming the mark, where the template changes a marked text.
+    """
 
     def format_prompt(self, **kwargs: Any) -> PromptValue:
         """See `PromptTemplate`."""
         values = {**self.partial_variables, **kwargs}
         marks: dict[str, str] = {}
-        for value in values.values():
+        for name in self.input_variables:
+            value = values.get(name)
             marks.update(value.marks if isinstance(value, MarkedText) else {})
-        return MarkedPromptValue(text=self.format(**kwargs), marks=marks)
+        text = MarkedText.of(self.format(**kwargs), marks)
+        return MarkedPromptValue(text=str(text), marks=marks)
 
     async def aformat_prompt(self, **kwargs: Any) -> PromptValue:
         """See `format_prompt`."""

@@ -28,11 +28,11 @@ class Counting(BaseRetriever):
 
     asked: list[str] = []  # noqa: RUF012 - a pydantic field: copied for every instance
 
-    def _get_relevant_documents(self, query: str, **kwargs: Any) -> list[Document]:
+    def _get_relevant_documents(self, query: str, k: int = 1, **kwargs: Any) -> list[Document]:
         self.asked.append(query)
         if query == "fail":
             raise RuntimeError("no index")
-        return [Document(query, metadata={"tags": ["x"]})]
+        return [Document(query, metadata={"tags": ["x"]})] * k
 
 
 @pytest.fixture
@@ -69,6 +69,12 @@ def test_a_failure_is_raised_and_not_kept(retriever: ApproximateRetriever) -> No
         with pytest.raises(RuntimeError, match="no index"):
             retriever.invoke("fail")
     assert asked(retriever) == ["fail", "fail"]
+
+
+async def test_options_are_handed_on_and_keep_nothing(retriever: ApproximateRetriever) -> None:
+    assert len(retriever.invoke("Where?", k=3)) == len(await retriever.ainvoke("Where?", k=3)) == 3
+    assert len(retriever.invoke("Where?")) == 1
+    assert retriever.stats.misses == 1
 
 
 def test_after_clearing_it_retrieves_anew(retriever: ApproximateRetriever) -> None:
