@@ -116,7 +116,8 @@ class ProximityCache(Generic[T]):
             self._planes = np.random.default_rng(self.seed).standard_normal((self.bits, len(unit)))
         if self._planes.shape[1] != len(unit):
             raise ConfigError(
-                f"A vector has {len(unit)} dimensions, the cache {self._planes.shape[1]}. Use one embedding model."
+                f"A vector has {len(unit)} dimensions, the cache {self._planes.shape[1]}. "
+                "Use one embedding model."
             )
         return self._buckets.setdefault(np.packbits(self._planes @ unit > 0).tobytes(), _Bucket())
 

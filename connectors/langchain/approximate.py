@@ -19,9 +19,9 @@ class ApproximateRetriever(BaseRetriever):
     """Wraps any retriever (Proximity, arXiv 2503.05530). Documents are reused, never answers.
 
     A query whose embedding lies within the `cache`'s tolerance of an earlier one gets that one's documents;
-    others are retrieved. Near-identical queries then also have the same prompt but for the question, so that
-    every document hits. A call with options of its own (`k=3`) is retrieved, and not kept. Call `cache.clear()` when what the wrapped retriever searches has changed. What that
-    one raises is raised, and nothing is kept.
+    others are retrieved. Near-identical queries then have the same prompt but for the question, so that every
+    document hits. A call with options of its own (`k=3`) is retrieved, and not kept. Call `cache.clear()` when
+    what the wrapped retriever searches has changed. What that one raises is raised, and nothing is kept.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")

@@ -13,9 +13,9 @@ from ragcache.registry import DEFAULT_NAMESPACE, Registry, normalise_text
 class AffixByteStore(ByteStore):
     """Names of affixes to their texts in UTF-8: what is put here is found in prompts, and reused.
 
-    A view of one `namespace` of `registry`, which stays the caller's. Texts are kept normalised (LF line ends,
-    NFC, no blanks at line ends), so that is what comes back. Raises the registry's errors; `InputError` for a
-    name that is none, `DocumentError` for a value that is no text.
+    A view of one `namespace` of `registry`, which stays the caller's. Texts are kept normalised (LF line
+    ends, NFC, no blanks at line ends), so that is what comes back. Raises the registry's errors; `InputError`
+    for a name that is none, `DocumentError` for a value that is no text.
     """
 
     def __init__(self, registry: Registry, namespace: str = DEFAULT_NAMESPACE) -> None:
@@ -32,7 +32,7 @@ class AffixByteStore(ByteStore):
             self.registry.register(name, text, namespace=self.namespace)
 
     def mdelete(self, keys: Sequence[str]) -> None:
-        """Forget names and drop their pages, unless another name has the text; unknown names are passed over."""
+        """Forget names, and drop pages whose text no other name has; unknown names are passed over."""
         for key in keys:
             try:
                 self.registry.remove(key, self.namespace)

@@ -125,8 +125,8 @@ class RagCacheLLM(EngineSettings, BaseLLM):
     def explain(self, prompt: LanguageModelInput, **options: Any) -> Preview:
         """What `invoke` with these options would reuse now, section by section; nothing is computed.
 
-        Print it, or look at its `sections`. Raises what `invoke` raises, except for a prompt that is too long:
-        the preview then says by how much.
+        Print it, or look at its `sections`. Raises what `invoke` raises, except for a prompt that is too
+        long: the preview then says by how much.
         """
         (marked,), (request,) = self._requests([self._convert_input(prompt).to_string()], None, options)
         return with_missing(self.engine.get().preview(request), marked.missing)

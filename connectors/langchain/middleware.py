@@ -46,7 +46,9 @@ class RagCacheMiddleware(AgentMiddleware[Any, Any, Any]):
         return handler(self._marked(request))
 
     async def awrap_model_call(
-        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
         """See `AgentMiddleware`."""
         if isinstance(request.model, ChatRagCache):

@@ -25,7 +25,9 @@ class Call:
     seconds: float
 
     @classmethod
-    def of(cls, agent: str, reuse: Mapping[str, Any], shared: str, shared_tokens: int, seconds: float) -> Call:
+    def of(
+        cls, agent: str, reuse: Mapping[str, Any], shared: str, shared_tokens: int, seconds: float
+    ) -> Call:
         """The call whose message has the report `reuse` in its `response_metadata`.
 
         `shared` is the name of the shared system prompt, which has `shared_tokens` when encoded alone.

@@ -68,7 +68,9 @@ class Team:
     ) -> None:
         names = [PLANNER.name, WRITER.name, *(agent.name for agent in specialists)]
         if not specialists or len(set(names)) < len(names):
-            raise ConfigError(f"agents {', '.join(names)}: give one specialist or more, each with its own name")
+            raise ConfigError(
+                f"agents {', '.join(names)}: give one specialist or more, each with its own name"
+            )
         self.chat, self.documents, self.system = chat, tuple(documents), system
         self.specialists = tuple(specialists)
         self._system_tokens = len(chat.get_token_ids(system.text))

@@ -33,7 +33,7 @@ def cite(answer: str, chunks: Iterable[Chunk]) -> tuple[Citation, ...]:
     words = answer.strip(_ENDS).split()
     if not words or " ".join(words).lower() in _NO_QUOTE:
         return ()
-    spelt = re.compile(rf"(?<!\w){r'\s+'.join(map(re.escape, words))}(?!\w)", re.IGNORECASE)
+    spelt = re.compile(r"(?<!\w)" + r"\s+".join(map(re.escape, words)) + r"(?!\w)", re.IGNORECASE)
     return tuple(citation for chunk in chunks for citation in _first(spelt, chunk))
 
 

@@ -40,7 +40,7 @@ class Answer:
 
 
 class RagPipeline:
-    """Documents in, answers out. The engine and its registry stay the caller's, unless they were made here."""
+    """Documents in, answers out. Engine and registry stay the caller's, unless they were made here."""
 
     def __init__(
         self,

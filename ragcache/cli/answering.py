@@ -18,7 +18,6 @@ from ragcache.pipelines.rag.pipeline import RagPipeline
 from ragcache.registry import Registry, codec_for
 from ragcache.reuse.policy import ReusePolicy, parse_policy
 
-
 ANY_QUESTION = "What do the documents say?"
 
 
@@ -61,7 +60,11 @@ class Settings:
 
 @contextmanager
 def answering(
-    question: str | None, documents: Sequence[Document], settings: Settings, store: StoreChoice, watch: Stopwatch
+    question: str | None,
+    documents: Sequence[Document],
+    settings: Settings,
+    store: StoreChoice,
+    watch: Stopwatch,
 ) -> Iterator[RagPipeline]:
     """A pipeline over the documents, ready to be asked `question`, or any. Raises ragcache's typed errors."""
     embedder = MiniLMEmbedder()

@@ -17,7 +17,10 @@ QUESTION = f"{RIVER}\n\nHow long is it?"
 def test_an_llm_tells_what_it_would_reuse(llm: RagCacheLLM, engine: Engine) -> None:
     affixes = {"river": RIVER, "sea": "It is nowhere in the prompt."}
     before = llm.explain(QUESTION, affixes=affixes)
-    assert [(s.name, s.status) for s in before.sections if s.name] == [("river", "missing"), ("sea", "skipped")]
+    assert [(s.name, s.status) for s in before.sections if s.name] == [
+        ("river", "missing"),
+        ("sea", "skipped"),
+    ]
     llm.invoke(QUESTION, affixes=affixes)
     after = llm.explain(QUESTION, affixes=affixes)
     assert [(s.name, s.status) for s in after.sections if s.name] == [("river", "hit"), ("sea", "skipped")]

@@ -31,7 +31,9 @@ def agent(model: Any, **options: Any) -> Any:
 
 
 def uses(message: AIMessage) -> list[str]:
-    return [use["status"] for use in message.response_metadata["reuse"]["affixes"] if use["status"] != "skipped"]
+    return [
+        use["status"] for use in message.response_metadata["reuse"]["affixes"] if use["status"] != "skipped"
+    ]
 
 
 def test_the_system_prompt_and_history_are_read_from_the_store(chat: ChatRagCache) -> None:
@@ -54,7 +56,9 @@ async def test_asyncio_is_the_same(chat: ChatRagCache) -> None:
 def test_no_token_changes(chat: ChatRagCache) -> None:
     asked = {"messages": [HumanMessage(QUESTION), AIMessage("It is short."), HumanMessage("Why?")]}
     plain = agents.create_agent(chat, system_prompt=SYSTEM)
-    counts = [graph.invoke(asked)["messages"][-1].usage_metadata["input_tokens"] for graph in (plain, agent(chat))]
+    counts = [
+        graph.invoke(asked)["messages"][-1].usage_metadata["input_tokens"] for graph in (plain, agent(chat))
+    ]
     assert counts[0] == counts[1]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -118,7 +117,11 @@ def test_without_a_store_it_answers_the_same(engine: Engine, team: Team) -> None
 
 
 def test_rates_are_by_agent() -> None:
-    calls = [Call("a", 20, 10, 10, 5, 5, 8, 0.1), Call("a", 20, 10, 0, 5, 0, 0, 0.1), Call("b", 9, 0, 0, 0, 0, 0, 0.1)]
+    calls = [
+        Call("a", 20, 10, 10, 5, 5, 8, 0.1),
+        Call("a", 20, 10, 0, 5, 0, 0, 0.1),
+        Call("b", 9, 0, 0, 0, 0, 0, 0.1),
+    ]
     outcome = Outcome("q", "x", "p", {}, calls)
     assert outcome.hit_rates == {"a": 0.5, "b": 0.0}
     assert outcome.shared_hit_rates == {"a": 0.5, "b": 0.0}

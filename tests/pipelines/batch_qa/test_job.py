@@ -111,9 +111,7 @@ def test_seconds_saved_are_by_rows_and_never_embellished() -> None:
     assert Summary(failed=3, seconds=1.0).saved_s == 0.0
 
 
-def test_where_documents_are_short_the_probe_costs_more_than_is_saved(
-    engine: Engine, tmp_path: Path
-) -> None:
+def test_where_documents_are_short_the_probe_costs_more_than_is_saved(engine: Engine, tmp_path: Path) -> None:
     with Results(tmp_path / "out.jsonl", model="m", fingerprint="f") as results:
         summary = Job(engine, results, OPTIONS).run(questions("lamp", "pot"))
     assert 0 < summary.full_rows < summary.rows

@@ -7,7 +7,10 @@ import pytest
 from ragcache.pipelines.rag.chunks import Chunk
 from ragcache.pipelines.rag.citations import cite
 
-TEXT = "# Kavra kettle\n\nThe Kavra kettle was made in Velling Factory. It costs 40 crowns, it is said.\nIt is blue."
+TEXT = (
+    "# Kavra kettle\n\nThe Kavra kettle was made in Velling Factory. It costs 40 crowns, it is said.\n"
+    "It is blue."
+)
 
 
 def quotes(answer: str, *texts: str) -> list[tuple[str, str]]:
@@ -28,7 +31,9 @@ def test_the_first_sentence_that_holds_it(answer: str, quote: str) -> None:
     assert quotes(answer, TEXT) == [("0.md", quote)]
 
 
-@pytest.mark.parametrize("answer", ["", "?", "0 crowns", "crown", "green", "yes", "not stated.", "40 (crowns"])
+@pytest.mark.parametrize(
+    "answer", ["", "?", "0 crowns", "crown", "green", "yes", "not stated.", "40 (crowns"]
+)
 def test_what_no_text_says_is_not_cited(answer: str) -> None:
     assert quotes(answer, TEXT, "Yes, it is not stated.") == []
 

@@ -59,10 +59,8 @@ def pdf(*texts: str) -> bytes:
     ]
     for number, text in enumerate(texts):
         stream = f"BT /F1 12 Tf 20 100 Td ({text}) Tj ET"
-        font, content = "<< /Font << /F1 3 0 R >> >>", 5 + 2 * number
-        objects.append(
-            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 300 200] /Resources {font} /Contents {content} 0 R >>"
-        )
+        font, content = "<< /Font << /F1 3 0 R >> >>", f"/Contents {5 + 2 * number} 0 R"
+        objects.append(f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 300 200] /Resources {font} {content} >>")
         objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
     out, starts = "%PDF-1.4\n", []
     for number, body in enumerate(objects, start=1):
