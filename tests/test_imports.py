@@ -40,6 +40,7 @@ CONFINED = {
     "fsspec": ("ragcache/registry",),
     "cryptography": ("ragcache/registry/encryption.py",),
     "prometheus_client": ("ragcache/registry/metrics.py",),
+    "bs4": ("pipelines/rag/formats.py",),
     "pypdf": ("pipelines/rag/formats.py",),
     "mammoth": ("pipelines/rag/formats.py",),
     "markdownify": ("pipelines/rag/formats.py",),
@@ -54,6 +55,7 @@ OPTIONAL = {
     "pypdf",
     "mammoth",
     "markdownify",
+    "bs4",
 }
 HEAVY = ("torch", "transformers", "langchain_core", "faiss")
 
