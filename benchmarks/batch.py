@@ -1,8 +1,8 @@
 """A batch of questions with and without reuse: `python -m benchmarks.batch [--model random]`.
 
-200 generated questions over 50 documents, four of them named by each question. Every policy runs the whole job
-once, with a store of its own that is empty at first, so encoding is paid for; the job without reuse runs in
-between, in the same process. `random` is a model of 138 M parameters (bf16) with random weights and nano's
+200 generated questions over 50 documents, four of them named by each question. Every policy runs the whole
+job once, with a store of its own that is empty at first, so encoding is paid for; the job without reuse goes
+first, in the same process. `random` is a model of 138 M parameters (bf16) with random weights and nano's
 tokenizer. Answers of a fixed number of steps: what is timed does not depend on what is said.
 """
 

@@ -20,8 +20,8 @@ class ApproximateRetriever(BaseRetriever):
 
     A query whose embedding lies within the `cache`'s tolerance of an earlier one gets that one's documents;
     others are retrieved. Near-identical queries then have the same prompt but for the question, so that every
-    document hits. A call with options of its own (`k=3`) is retrieved, and not kept. Clear the cache when what
-    the wrapped retriever searches has changed. What that one raises is raised, and nothing is kept.
+    document hits. A call with options of its own (`k=3`) is retrieved, and not kept. Clear the cache when
+    what the wrapped retriever searches has changed. What that one raises is raised, and nothing is kept.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
