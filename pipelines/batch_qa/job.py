@@ -102,7 +102,7 @@ class Job:
 
         try:
             for question in questions:
-                pending[self.engine.submit(request_for(question, self.options))] = question
+                pending[self._submit(question)] = question
                 if len(pending) >= self.in_flight:
                     finish(wait(pending, return_when=FIRST_COMPLETED).done)
             while pending:
@@ -111,12 +111,21 @@ class Job:
             for future in pending:
                 future.cancel()
 
+    def _submit(self, question: Question) -> Future[Completion]:
+        """What cannot even be submitted fails like what cannot be answered."""
+        try:
+            return self.engine.submit(request_for(question, self.options))
+        except RagCacheError as error:
+            refused: Future[Completion] = Future()
+            refused.set_exception(error)
+            return refused
+
     def _finish(
         self, question: Question, future: Future[Completion], summary: Summary, on_row: Callable[[], None]
     ) -> None:
         try:
             completion = future.result()
-        except RagCacheError as error:
+        except Exception as error:  # also a forward's own, such as one without memory: others go on
             self._fail(Failure.of(error, question.line, question.custom_id), summary, on_row)
             return
         self.results.write(answer_row(question, completion, self.form))

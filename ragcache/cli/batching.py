@@ -16,7 +16,7 @@ from ragcache.cli.output import complain, console
 from ragcache.cli.stores import StoreChoice
 from ragcache.connectors.embedder import MiniLMEmbedder
 from ragcache.engine import Engine, load
-from ragcache.errors import ConfigError, InputError
+from ragcache.errors import ConfigError, InputError, RagCacheError
 from ragcache.pipelines.batch_qa import Failure, Job, Library, Question, Results, read_questions
 from ragcache.pipelines.batch_qa.job import preview
 from ragcache.pipelines.batch_qa.rows import Format
@@ -79,7 +79,14 @@ def preview_batch(files: Files, settings: Settings, store: StoreChoice) -> Itera
     with ExitStack() as stack:
         found, engine = _prepare(files, settings, store, stack)
         for one in found:
-            yield asdict(one) if isinstance(one, Failure) else preview(engine, one, settings.decoding)
+            yield asdict(one) if isinstance(one, Failure) else _previewed(engine, one, settings)
+
+
+def _previewed(engine: Engine, question: Question, settings: Settings) -> dict[str, Any]:
+    try:
+        return preview(engine, question, settings.decoding)
+    except RagCacheError as error:
+        return asdict(Failure.of(error, question.line, question.custom_id))
 
 
 def _prepare(
