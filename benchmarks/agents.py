@@ -1,7 +1,8 @@
 """A team of agents with and without reuse: `python -m benchmarks.agents`.
 
-Planner, two specialists and a writer answer generated questions over one system prompt and four documents. Every
-policy has an engine and a store of its own; seconds are those of a call, medians over all calls but the first.
+Planner, two specialists and a writer answer generated questions over one system prompt and four documents.
+Every policy has an engine and a store of its own; seconds are those of a call, medians over all calls but the
+first.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from ragcache.reuse.policy import Full, ReusePolicy, parse_policies
 
 SYSTEM = Affix(
     "house rules",
-    "You work for a maker of kettles, lamps and radios, and help its staff with questions about the house, its "
-    "people, its products and its rules. Everything you need stands in the documents. Use nothing else, and "
-    "never guess: where the documents are silent, say so. Give names, places, numbers and dates as the "
-    "documents spell them. Be brief, be exact, and be kind. What one colleague has found, the others need not "
-    "look up again: read the notes first.",
+    "You work for a maker of kettles, lamps and radios, and help its staff with questions about the house, "
+    "its people, its products and its rules. Everything you need stands in the documents. Use nothing else, "
+    "and never guess: where the documents are silent, say so. Give names, places, numbers and dates as the "
+    "documents spell them. Be brief, be exact, and be kind. What one colleague has found, the others need "
+    "not look up again: read the notes first.",
 )
 DOCUMENTS = 4
 
