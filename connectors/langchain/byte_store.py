@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from langchain_core.stores import ByteStore
 
 from ragcache.errors import DocumentError, UnknownAffixError
-from ragcache.registry import DEFAULT_NAMESPACE, Registry, normalise_text
+from ragcache.registry import DEFAULT_NAMESPACE, Registry
+from ragcache.text import normalise
 
 
 class AffixByteStore(ByteStore):
@@ -53,7 +54,7 @@ class AffixByteStore(ByteStore):
 
 def _text(name: str, value: bytes) -> str:
     try:
-        text = normalise_text(value.decode())
+        text = normalise(value.decode())
     except UnicodeDecodeError as error:
         raise DocumentError(f"The value of {name!r} is no UTF-8 text ({error}). Decode it first.") from error
     if not text.strip():
