@@ -34,6 +34,9 @@ class Counting(BaseRetriever):
             raise RuntimeError("no index")
         return [Document(query, metadata={"tags": ["x"]})] * k
 
+    async def _aget_relevant_documents(self, query: str, k: int = 1, **kwargs: Any) -> list[Document]:
+        return self._get_relevant_documents(query, k)
+
 
 @pytest.fixture
 def retriever() -> ApproximateRetriever:
