@@ -67,7 +67,7 @@ async def test_stream_events(llm: RagCacheLLM) -> None:
     kinds = [event["event"] for event in events]
     assert kinds[0] == "on_llm_start"
     assert kinds[-1] == "on_llm_end"
-    pieces = [event["data"]["chunk"].text for event in events if event["event"] == "on_llm_stream"]
+    pieces = [event["data"]["chunk"] for event in events if event["event"] == "on_llm_stream"]
     assert "".join(pieces) == llm.invoke(HELLO)
 
 

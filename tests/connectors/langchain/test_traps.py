@@ -102,9 +102,9 @@ class Failing(BaseCallbackHandler):
         raise RuntimeError("callback")
 
 
-@pytest.mark.parametrize("model", ["llm", "chat"])
-def test_a_callback_that_raises(model: str, request: pytest.FixtureRequest) -> None:
-    asked = request.getfixturevalue(model)
+@pytest.mark.parametrize("kind", ["llm", "chat"])
+def test_a_callback_that_raises(kind: str, request: pytest.FixtureRequest) -> None:
+    asked = request.getfixturevalue(kind)
     quiet: RunnableConfig = {"callbacks": [Failing(False)]}
     assert len(list(asked.stream(QUESTIONS[0], quiet))) > 1
     loud: RunnableConfig = {"callbacks": [Failing(True)]}
