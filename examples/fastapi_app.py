@@ -36,10 +36,10 @@ def create_app(store: Path) -> FastAPI:
 
     @app.post("/ask")
     async def ask(asked: Question) -> dict[str, Any]:
-        content = [{"type": "text", "text": text, "id": name} for name, text in asked.documents.items()]
-        content.append({"type": "text", "text": f"\n\nQuestion: {asked.question}"})
+        documents = [{"type": "text", "text": text, "id": name} for name, text in asked.documents.items()]
+        question = {"type": "text", "text": f"\n\nQuestion: {asked.question}"}
         try:
-            message = await chat.ainvoke([HumanMessage(content=content)])
+            message = await chat.ainvoke([HumanMessage(content=[*documents, question])])
         except InputError as error:
             raise HTTPException(400, str(error)) from error
         return {"answer": message.content, "usage": message.usage_metadata}
@@ -48,13 +48,13 @@ def create_app(store: Path) -> FastAPI:
 
 
 def main(store: Path) -> None:
-    documents = {KETTLE.name: KETTLE.read_text(encoding="utf-8")}
-    body = {"question": "How much does the Kavra kettle cost?", "documents": documents}
+    body = {"question": "How much is it?", "documents": {KETTLE.name: KETTLE.read_text(encoding="utf-8")}}
     with TestClient(create_app(store)) as client:
         for _ in range(2):
             found = client.post("/ask", json=body).json()
-            read = found["usage"]["input_token_details"]["cache_read"]
-            print(f"{found['answer']}\n  {read} tokens from the store")
+            print(
+                found["answer"], found["usage"]["input_token_details"]["cache_read"], "tokens from the store"
+            )
 
 
 if __name__ == "__main__":

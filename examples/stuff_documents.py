@@ -6,6 +6,7 @@ from typing import Any
 
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage
+from langchain_core.prompts import PromptTemplate
 from langchain_core.runnables import Runnable, RunnablePassthrough
 
 from ragcache.connectors.langchain import (
@@ -21,7 +22,7 @@ NAMES = ["product-kavra-kettle.md", "people-ines-calder.md", "place-harbour-hous
 TEMPLATE = "{context}\n\nQuestion: {question}"
 
 
-def stuff_documents_chain(model: ChatRagCache, prompt: AffixPromptTemplate) -> Runnable[Any, AIMessage]:
+def stuff_documents_chain(model: ChatRagCache, prompt: PromptTemplate) -> Runnable[Any, AIMessage]:
     """As LangChain's `create_stuff_documents_chain`, with `stuff_affixes` where that joins texts."""
     stuff = RunnablePassthrough.assign(context=lambda inputs: stuff_affixes(inputs["context"]))
     chain: Runnable[Any, AIMessage] = stuff | prompt | model

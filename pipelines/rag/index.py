@@ -66,8 +66,10 @@ class DocumentIndex:
 
     def vectors(self) -> dict[str, list[float]]:
         """The unit vector of every text."""
-        rows = self._index.vectors(range(len(self.chunks))) if self.chunks else []
-        return {chunk.text: list(map(float, row)) for chunk, row in zip(self.chunks, rows, strict=True)}
+        if not self.chunks:
+            return {}
+        rows: list[list[float]] = self._index.vectors(range(len(self.chunks))).tolist()
+        return {chunk.text: row for chunk, row in zip(self.chunks, rows, strict=True)}
 
     def search(self, question: str, k: int) -> tuple[Hit, ...]:
         """The `k` chunks nearest to the question (all, if there are fewer), equal ones in chunk order.

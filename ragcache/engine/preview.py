@@ -75,7 +75,8 @@ def sections_of(
 ) -> Iterator[Section]:
     """The sections of `prompt`; `stored` are the token ids of affixes with a page, None without reuse."""
     at = 0
-    for span in sorted((*prompt.spans, *prompt.skipped), key=lambda span: span.start):
+    spans: list[AffixSpan | SkippedSpan] = [*prompt.spans, *prompt.skipped]
+    for span in sorted(spans, key=lambda span: span.start):
         start, stop = max(at, span.start), max(at, span.start + span.tokens)
         if start > at:
             yield Section(decode(prompt.token_ids[at:start]), at, start - at, "fresh")
