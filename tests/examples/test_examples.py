@@ -102,7 +102,7 @@ def test_a_batch_goes_on_where_it_stopped(run_example: RunExample) -> None:
 
 def test_a_server_reads_from_the_store_the_second_time(run_example: RunExample) -> None:
     pytest.importorskip("fastapi")
-    first, second = re.findall(r"(\d+) tokens from the store", run_example(FASTAPI_APP))
+    first, second = re.findall(r"'cache_read': (\d+)", run_example(FASTAPI_APP))
     assert int(second) > int(first) == 0
 
 
