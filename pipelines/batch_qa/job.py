@@ -22,7 +22,8 @@ IN_FLIGHT = 64  # requests that wait in the engine at a time: enough to fill its
 class Summary:
     """What a run did. Tokens are counted over its own answers; `skipped` rows were finished before.
 
-    `rows` are those of all forwards, `full_rows` those that as many steps take without reuse.
+    `rows` are those of all forwards, `full_rows` those that as many steps take without reuse, and a row more
+    takes `row_s`.
     """
 
     ok: int = 0
@@ -34,6 +35,7 @@ class Summary:
     answer_tokens: int = 0
     rows: float = 0.0
     full_rows: float = 0.0
+    row_s: float = 0.0
     encode_s: float = 0.0
     seconds: float = 0.0
 
@@ -51,10 +53,9 @@ class Summary:
     def saved_s(self) -> float:
         """Seconds that a run without reuse would have taken more; below 0 where reuse did not pay.
 
-        An estimate: every row is taken to cost the same, and without reuse nothing is encoded.
+        An estimate by rows, less what encoding took.
         """
-        computing_s = self.seconds - self.encode_s
-        return computing_s * self.full_rows / self.rows - self.seconds if self.rows else 0.0
+        return (self.full_rows - self.rows) * self.row_s - self.encode_s
 
     def add(self, completion: Completion) -> None:
         """Count one answer."""
@@ -90,6 +91,7 @@ class Job:
         for failure in (one for one in todo if isinstance(one, Failure)):
             self._fail(failure, summary, on_row)
         self._ask(in_order(one for one in todo if isinstance(one, Question)), summary, on_row)
+        summary.row_s = self.engine.row_cost.row_s
         summary.seconds = time.perf_counter() - started
         return summary
 

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Self
 
 from ragcache.decoding.step import forward
+from ragcache.engine.costs import RowCost
 from ragcache.engine.job import Job
 from ragcache.engine.loaded_model import LoadedModel
 from ragcache.engine.pages import Need, PageSource, Resolved
@@ -82,6 +83,7 @@ class Engine:
         self._source = PageSource(model, registry, self.namespace)
         self._prefetcher = Prefetcher(self._pull, max_batch) if prefetch and registry is not None else None
         self._residency = Residency(model.predictor.device, device_bytes)
+        self.row_cost = RowCost()
         self._busy = False
         self._waiting: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._closed = threading.Event()
@@ -286,6 +288,7 @@ class Engine:
         steps = [job.step for job in jobs if job.step is not None]
         if not steps:
             return
+        started = time.perf_counter()
         try:
             logits = forward(self.model.predictor, steps)
         except Exception as error:
@@ -295,6 +298,8 @@ class Engine:
             for job in jobs:
                 self._advance([job])
             return
+        layers = self.model.predictor.config.layers
+        self.row_cost.add(sum(step.cost(layers) for step in steps), time.perf_counter() - started)
         for job, own in zip(jobs, logits, strict=True):
             job.advance(own)
 

@@ -107,9 +107,9 @@ def test_too_long_is_a_row_of_its_own(engine: Engine, tmp_path: Path) -> None:
 
 
 def test_seconds_saved_are_by_rows_and_never_embellished() -> None:
-    summary = Summary(rows=100.0, full_rows=300.0, encode_s=1.0, seconds=5.0)
-    assert summary.saved_s == pytest.approx(4.0 * 3 - 5.0)
-    assert Summary(rows=100.0, full_rows=110.0, encode_s=4.0, seconds=5.0).saved_s < 0
+    summary = Summary(rows=100.0, full_rows=300.0, row_s=0.05, encode_s=1.0, seconds=5.0)
+    assert summary.saved_s == pytest.approx(200 * 0.05 - 1.0)
+    assert Summary(rows=100.0, full_rows=110.0, row_s=0.05, encode_s=4.0, seconds=5.0).saved_s < 0
     assert Summary(failed=3, seconds=1.0).saved_s == 0.0
 
 
