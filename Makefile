@@ -19,7 +19,8 @@ EVAL_SETS ?= single two_hop not_stated single_templates list number recency chai
 	counterfactual order long
 CACHES := none prefix dual dllm window
 
-.PHONY: help demo test lint bench bench-registry bench-replay bench-loading eval eval-caches
+.PHONY: help demo test lint bench bench-registry bench-replay bench-loading bench-batch bench-agents \
+	eval eval-caches
 
 help:
 	@echo "make demo    ask the handbook twice: the first run builds the cache, the second uses it"
@@ -29,6 +30,8 @@ help:
 	@echo "make bench-registry   time the affix registry beside plain files; errors of the codecs"
 	@echo "make bench-loading   time and peak memory of loading 0.9 B parameters in shards"
 	@echo "make bench-replay     seconds saved by LRU, LFU and GDSF on a skewed trace"
+	@echo "make bench-batch   time a batch of questions with and without reuse, nano and 138 M random weights"
+	@echo "make bench-agents   time a team of agents with and without reuse"
 	@echo "make eval    accuracy of every criterion and budget on generated questions (hours; resumes)"
 
 # Uses the default store, so that a second `make demo` finds everything on disk.
@@ -57,6 +60,13 @@ bench-loading: $(BIN)/.installed
 
 bench-replay: $(BIN)/.installed
 	$(BIN)/python -m benchmarks.replay
+
+bench-batch: $(BIN)/.installed
+	$(BIN)/python -m benchmarks.batch
+	$(BIN)/python -m benchmarks.batch --model random --questions 20
+
+bench-agents: $(BIN)/.installed-dev
+	$(BIN)/python -m benchmarks.agents
 
 eval: $(EVAL_SETS:%=$(EVAL)/%.json) eval-caches
 	$(BIN)/python -m benchmarks.results criteria $(EVAL) --html $(EVAL)/index.html

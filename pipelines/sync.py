@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from ragcache.engine import Engine
 from ragcache.errors import InputError, RegistryError, UnknownAffixError
 from ragcache.pipelines.rag.chunks import chunk
-from ragcache.pipelines.rag.documents import load_documents
+from ragcache.pipelines.rag.documents import Document, load_documents
 from ragcache.registry import DEFAULT_NAMESPACE, AffixRecord, Registry, normalise_text
 
 BATCH = 8  # chunks that are encoded in one forward
@@ -18,16 +19,21 @@ BATCH = 8  # chunks that are encoded in one forward
 
 @dataclass(frozen=True)
 class Changes:
-    """The chunks of a folder, `texts` by name, and the `records` that have those names or are its own.
+    """The `documents` of a folder, and the `records` that have the names of its chunks or are its own.
 
     Names are those of `namespace`.
     """
 
     source: str
-    texts: Mapping[str, str]
+    documents: tuple[Document, ...]
     records: Mapping[str, AffixRecord]
     warnings: tuple[str, ...] = ()
     namespace: str = DEFAULT_NAMESPACE
+
+    @cached_property
+    def texts(self) -> Mapping[str, str]:
+        """Texts of the chunks, by the names they get."""
+        return {piece.name: normalise_text(piece.text) for doc in self.documents for piece in chunk(doc)}
 
     @property
     def added(self) -> tuple[str, ...]:
@@ -61,17 +67,17 @@ def find_changes(
     """
     source = f"{folder.resolve()}:{prefix}"
     loaded = load_documents([folder])
-    pieces = [piece for document in loaded.documents for piece in chunk(document)]
-    found = {prefix + piece.name: normalise_text(piece.text) for piece in pieces}
+    documents = tuple(Document(prefix + document.name, document.text) for document in loaded.documents)
+    found = {piece.name for document in documents for piece in chunk(document)}
     known = {record.name: record for record in registry.names(namespace)}
-    for name in found.keys() & known.keys():
+    for name in found & known.keys():
         if known[name].source not in ("", source):
             raise InputError(
                 f"affix {name!r} was made from {known[name].source.rpartition(':')[0]}; "
                 "give one of the folders a --prefix"
             )
     mine = {name: record for name, record in known.items() if record.source == source or name in found}
-    return Changes(source, found, mine, loaded.warnings, namespace)
+    return Changes(source, documents, mine, loaded.warnings, namespace)
 
 
 def apply_changes(

@@ -33,14 +33,30 @@ CONFINED = {
     "diskcache": ("ragcache/registry",),
     "langchain": ("connectors",),
     "langchain_core": ("connectors",),
+    "langgraph": ("pipelines/agents",),
     "faiss": ("connectors",),
     "sentence_transformers": ("connectors",),
     "matplotlib": ("ragcache/evaluation/charts.py",),
     "fsspec": ("ragcache/registry",),
     "cryptography": ("ragcache/registry/encryption.py",),
     "prometheus_client": ("ragcache/registry/metrics.py",),
+    "bs4": ("pipelines/rag/formats.py",),
+    "pypdf": ("pipelines/rag/formats.py",),
+    "mammoth": ("pipelines/rag/formats.py",),
+    "markdownify": ("pipelines/rag/formats.py",),
 }
-OPTIONAL = {"transformers", "sentence_transformers", "matplotlib", "cryptography", "prometheus_client"}
+OPTIONAL = {
+    "transformers",
+    "sentence_transformers",
+    "matplotlib",
+    "cryptography",
+    "prometheus_client",
+    "langgraph",
+    "pypdf",
+    "mammoth",
+    "markdownify",
+    "bs4",
+}
 HEAVY = ("torch", "transformers", "langchain_core", "faiss")
 
 

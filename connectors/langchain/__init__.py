@@ -9,19 +9,29 @@ except ImportError as error:
         'The LangChain connector needs langchain-core. Run: pip install "langchain-core>=1.0"'
     ) from error
 
+from ragcache.connectors.langchain.approximate import ApproximateRetriever
+from ragcache.connectors.langchain.byte_store import AffixByteStore
 from ragcache.connectors.langchain.chat import ChatRagCache
 from ragcache.connectors.langchain.engine_handle import EngineHandle, EngineSpec
 from ragcache.connectors.langchain.llm import RagCacheLLM
-from ragcache.connectors.langchain.marks import AffixPromptTemplate, MarkedText, stuff_affixes
+from ragcache.connectors.langchain.marks import (
+    AffixPromptTemplate,
+    MarkedText,
+    affix_message,
+    stuff_affixes,
+)
 from ragcache.connectors.langchain.retriever import AffixRetriever
 
 __all__ = [
+    "AffixByteStore",
     "AffixPromptTemplate",
     "AffixRetriever",
+    "ApproximateRetriever",
     "ChatRagCache",
     "EngineHandle",
     "EngineSpec",
     "MarkedText",
     "RagCacheLLM",
+    "affix_message",
     "stuff_affixes",
 ]

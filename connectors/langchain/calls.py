@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.outputs import ChatGenerationChunk, GenerationChunk
+from langchain_core.rate_limiters import BaseRateLimiter
 
 from ragcache.engine import Completion, Engine, Request
 from ragcache.errors import RagCacheError
@@ -29,6 +30,20 @@ def submitted(engine: Engine, requests: Sequence[Request]) -> Iterator[list[Futu
     finally:
         for future in futures:
             future.cancel()
+
+
+def take_turn(limiter: BaseRateLimiter | None, calls: int) -> None:
+    """Wait until the limiter lets `calls` requests through."""
+    if limiter is not None:
+        for _ in range(calls):
+            limiter.acquire(blocking=True)
+
+
+async def take_turn_async(limiter: BaseRateLimiter | None, calls: int) -> None:
+    """As `take_turn`; the event loop is never blocked."""
+    if limiter is not None:
+        for _ in range(calls):
+            await limiter.aacquire(blocking=True)
 
 
 def answers(engine: Engine, requests: Sequence[Request], *, retries: int) -> list[Completion]:

@@ -8,16 +8,21 @@ from functools import partial
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel, LangSmithParams, ModelProfile
+from langchain_core.language_models import (
+    BaseChatModel,
+    LangSmithParams,
+    LanguageModelInput,
+    ModelProfile,
+)
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from pydantic import ConfigDict
 
 from ragcache.connectors.langchain.calls import answers, answers_async, chunks, chunks_async
 from ragcache.connectors.langchain.messages import MarkedPrompt, mark_messages, to_message
-from ragcache.connectors.langchain.report import response_metadata, usage_metadata
+from ragcache.connectors.langchain.report import response_metadata, usage_metadata, with_missing
 from ragcache.connectors.langchain.settings import EngineSettings
-from ragcache.engine import Completion, Request
+from ragcache.engine import Completion, Preview, Request
 
 
 class ChatRagCache(EngineSettings, BaseChatModel):
@@ -38,6 +43,11 @@ class ChatRagCache(EngineSettings, BaseChatModel):
     @property
     def _llm_type(self) -> str:
         return "ragcache-chat"
+
+    def explain(self, prompt: LanguageModelInput, **options: Any) -> Preview:
+        """See `RagCacheLLM.explain`."""
+        marked, request = self._request(self._convert_input(prompt).to_messages(), None, options)
+        return with_missing(self.engine.get().preview(request), marked.missing)
 
     def _resolve_model_profile(self) -> ModelProfile | None:
         profile = ModelProfile(

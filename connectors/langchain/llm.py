@@ -15,14 +15,22 @@ from langchain_core.callbacks import (
 from langchain_core.language_models import BaseLLM, LanguageModelInput
 from langchain_core.outputs import Generation, GenerationChunk, LLMResult
 from langchain_core.prompt_values import PromptValue
+from langchain_core.rate_limiters import BaseRateLimiter
 from langchain_core.runnables import RunnableConfig
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
-from ragcache.connectors.langchain.calls import answers, answers_async, chunks, chunks_async
+from ragcache.connectors.langchain.calls import (
+    answers,
+    answers_async,
+    chunks,
+    chunks_async,
+    take_turn,
+    take_turn_async,
+)
 from ragcache.connectors.langchain.messages import MarkedPrompt, keep_roles, mark
-from ragcache.connectors.langchain.report import generation_info
+from ragcache.connectors.langchain.report import generation_info, with_missing
 from ragcache.connectors.langchain.settings import EngineSettings
-from ragcache.engine import Completion, Request
+from ragcache.engine import Completion, Preview, Request
 
 _RUN_OPTIONS = ("tags", "metadata", "run_name", "run_id")
 
@@ -37,6 +45,9 @@ class RagCacheLLM(EngineSettings, BaseLLM):
     """
 
     model_config = ConfigDict(extra="forbid")  # anew: BaseLLM's own would win
+
+    rate_limiter: BaseRateLimiter | None = Field(default=None, exclude=True)
+    """Asked once for every prompt that no response cache answers, as chat models ask theirs."""
 
     @property
     def _llm_type(self) -> str:
@@ -111,6 +122,15 @@ class RagCacheLLM(EngineSettings, BaseLLM):
         abatch = super(BaseLLM, self).abatch if return_exceptions else super().abatch
         return await abatch(inputs, config, return_exceptions=return_exceptions, **kwargs)
 
+    def explain(self, prompt: LanguageModelInput, **options: Any) -> Preview:
+        """What `invoke` with these options would reuse now, section by section; nothing is computed.
+
+        Print it, or look at its `sections`. Raises what `invoke` raises, except for a prompt that is too
+        long: the preview then says by how much.
+        """
+        (marked,), (request,) = self._requests([self._convert_input(prompt).to_string()], None, options)
+        return with_missing(self.engine.get().preview(request), marked.missing)
+
     def _convert_input(self, model_input: LanguageModelInput) -> PromptValue:
         return keep_roles(super()._convert_input(model_input))
 
@@ -122,6 +142,7 @@ class RagCacheLLM(EngineSettings, BaseLLM):
         **kwargs: Any,
     ) -> LLMResult:
         marked, requests = self._requests(prompts, stop, kwargs)
+        take_turn(self.rate_limiter, len(requests))
         return _result(answers(self.engine.get(), requests, retries=self.max_retries), marked)
 
     async def _agenerate(
@@ -132,6 +153,7 @@ class RagCacheLLM(EngineSettings, BaseLLM):
         **kwargs: Any,
     ) -> LLMResult:
         marked, requests = self._requests(prompts, stop, kwargs)
+        await take_turn_async(self.rate_limiter, len(requests))
         engine = await self.engine.aget()
         return _result(await answers_async(engine, requests, retries=self.max_retries), marked)
 
@@ -143,6 +165,7 @@ class RagCacheLLM(EngineSettings, BaseLLM):
         **kwargs: Any,
     ) -> Iterator[GenerationChunk]:
         (marked,), (request,) = self._requests([prompt], stop, kwargs)
+        take_turn(self.rate_limiter, 1)
         with closing(chunks(self.engine.get(), request, partial(_chunk, marked), run_manager)) as found:
             yield from found
 
@@ -154,6 +177,7 @@ class RagCacheLLM(EngineSettings, BaseLLM):
         **kwargs: Any,
     ) -> AsyncIterator[GenerationChunk]:
         (marked,), (request,) = self._requests([prompt], stop, kwargs)
+        await take_turn_async(self.rate_limiter, 1)
         engine = await self.engine.aget()
         async with aclosing(chunks_async(engine, request, partial(_chunk, marked), run_manager)) as found:
             async for chunk in found:

@@ -12,6 +12,7 @@ from langchain_core.prompt_values import PromptValue, StringPromptValue
 from langchain_core.prompts import PromptTemplate
 from pydantic import Field
 
+from ragcache.errors import InputError
 from ragcache.prompt.span_index import SpanIndex
 
 SEPARATOR = "\n\n"
@@ -28,7 +29,13 @@ class MarkedText(str):
 
     @classmethod
     def of(cls, text: str, marks: Mapping[str, str]) -> Self:
-        """`text` with `marks`."""
+        """`text` with `marks`. Raises `InputError` for a mark whose text does not stand in it."""
+        for name, affix in marks.items():
+            if affix not in text:
+                raise InputError(
+                    f"Affix {name!r} is marked, but its text does not stand in the prompt; "
+                    "put it in as it is, or leave the mark out."
+                )
         marked = cls(text)
         marked.marks = dict(marks)
         return marked
@@ -55,15 +62,20 @@ class MarkedPromptValue(StringPromptValue):
 
 
 class AffixPromptTemplate(PromptTemplate):
-    """A `PromptTemplate` whose prompts keep the marks of the `MarkedText`s that are put into it."""
+    """A `PromptTemplate` whose prompts keep the marks of the `MarkedText`s that are put into it.
+
+    Raises `InputError`, naming the mark, where the template changes a marked text.
+    """
 
     def format_prompt(self, **kwargs: Any) -> PromptValue:
         """See `PromptTemplate`."""
         values = {**self.partial_variables, **kwargs}
         marks: dict[str, str] = {}
-        for value in values.values():
+        for name in self.input_variables:
+            value = values.get(name)
             marks.update(value.marks if isinstance(value, MarkedText) else {})
-        return MarkedPromptValue(text=self.format(**kwargs), marks=marks)
+        text = MarkedText.of(self.format(**kwargs), marks)
+        return MarkedPromptValue(text=str(text), marks=marks)
 
     async def aformat_prompt(self, **kwargs: Any) -> PromptValue:
         """See `format_prompt`."""
@@ -82,6 +94,17 @@ def stuff_affixes(documents: Iterable[Document], separator: str = SEPARATOR) -> 
         if document.page_content.strip() and document.page_content not in marks.values():
             marks[_free(affix_name(document), document.page_content, marks)] = document.page_content
     return MarkedText.of(separator.join(contents), marks)
+
+
+def affix_message(message: BaseMessage, name: str | None = None) -> BaseMessage:
+    """A copy whose text is one affix, called by its content unless `name` is given.
+
+    A message without a visible character, or whose content is blocks already, is returned as it is.
+    """
+    text = message.content
+    if not isinstance(text, str) or not text.strip():
+        return message
+    return message.model_copy(update={"content": _block(text, name or content_name(text))})
 
 
 def affix_name(document: Document) -> str:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from langchain_core.messages.ai import InputTokenDetails, UsageMetadata
 
-from ragcache.engine import Completion
+from ragcache.engine import Completion, Preview
+from ragcache.engine.preview import Section
 from ragcache.engine.request import AffixStatus
 
-_MISSING = "its text does not stand in the prompt, or within another affix"
+MISSING = "its text does not stand in the prompt, or within another affix"
 
 
 def generation_info(completion: Completion, missing: Sequence[str] = ()) -> dict[str, Any]:
@@ -20,7 +21,7 @@ def generation_info(completion: Completion, missing: Sequence[str] = ()) -> dict
     Counts are in tokens. `cached_tokens` came from the store; affixes built by this call do not count.
     """
     report = completion.reuse
-    absent = {"start": 0, "tokens": 0, "status": "skipped", "anchors": 0, "reason": _MISSING}
+    absent = {"start": 0, "tokens": 0, "status": "skipped", "anchors": 0, "reason": MISSING}
     return {
         "finish_reason": completion.finish_reason,
         "model_name": completion.model,
@@ -49,6 +50,13 @@ def response_metadata(completion: Completion, missing: Sequence[str] = ()) -> di
     info = generation_info(completion, missing)
     del info["usage"]
     return info
+
+
+def with_missing(preview: Preview, missing: Sequence[str]) -> Preview:
+    """`preview` with the affixes that the prompt does not hold, at its end."""
+    at = preview.prompt_tokens
+    absent = (Section("", at, 0, "skipped", name, MISSING) for name in missing)
+    return replace(preview, sections=(*preview.sections, *absent))
 
 
 def usage_metadata(completion: Completion) -> UsageMetadata:

@@ -20,7 +20,11 @@ IN_FLIGHT = 64  # requests that wait in the engine at a time: enough to fill its
 
 @dataclass
 class Summary:
-    """What a run did. Tokens are counted over its own answers; `skipped` rows were finished before."""
+    """What a run did. Tokens are counted over its own answers; `skipped` rows were finished before.
+
+    `rows` are those of all forwards, `full_rows` those that as many steps take without reuse, and a row more
+    takes `row_s`.
+    """
 
     ok: int = 0
     failed: int = 0
@@ -29,6 +33,10 @@ class Summary:
     hit_tokens: int = 0
     reused_tokens: int = 0
     answer_tokens: int = 0
+    rows: float = 0.0
+    full_rows: float = 0.0
+    row_s: float = 0.0
+    encode_s: float = 0.0
     seconds: float = 0.0
 
     @property
@@ -41,9 +49,20 @@ class Summary:
         """Answer tokens a second."""
         return self.answer_tokens / self.seconds if self.seconds else 0.0
 
+    @property
+    def saved_s(self) -> float:
+        """Seconds that a run without reuse would have taken more; below 0 where reuse did not pay.
+
+        An estimate by rows, less what encoding took.
+        """
+        return (self.full_rows - self.rows) * self.row_s - self.encode_s
+
     def add(self, completion: Completion) -> None:
         """Count one answer."""
         self.ok += 1
+        self.rows += completion.rows
+        self.full_rows += completion.full_rows
+        self.encode_s += completion.timings.encode_s
         self.answer_tokens += completion.completion_tokens
         self.reused_tokens += completion.reuse.reused
         for use in completion.reuse.affixes:
@@ -72,15 +91,9 @@ class Job:
         for failure in (one for one in todo if isinstance(one, Failure)):
             self._fail(failure, summary, on_row)
         self._ask(in_order(one for one in todo if isinstance(one, Question)), summary, on_row)
+        summary.row_s = self.engine.row_cost.row_s
         summary.seconds = time.perf_counter() - started
         return summary
-
-    def request(self, question: Question) -> Request:
-        """The engine's request for one question."""
-        options = self.options
-        if question.max_tokens is not None:
-            options = replace(options, max_tokens=question.max_tokens)
-        return Request(question.prompt, options)
 
     def _ask(self, questions: Iterable[Question], summary: Summary, on_row: Callable[[], None]) -> None:
         pending: dict[Future[Completion], Question] = {}
@@ -91,7 +104,7 @@ class Job:
 
         try:
             for question in questions:
-                pending[self.engine.submit(self.request(question))] = question
+                pending[self._submit(question)] = question
                 if len(pending) >= self.in_flight:
                     finish(wait(pending, return_when=FIRST_COMPLETED).done)
             while pending:
@@ -100,12 +113,21 @@ class Job:
             for future in pending:
                 future.cancel()
 
+    def _submit(self, question: Question) -> Future[Completion]:
+        """What cannot even be submitted fails like what cannot be answered."""
+        try:
+            return self.engine.submit(request_for(question, self.options))
+        except RagCacheError as error:
+            refused: Future[Completion] = Future()
+            refused.set_exception(error)
+            return refused
+
     def _finish(
         self, question: Question, future: Future[Completion], summary: Summary, on_row: Callable[[], None]
     ) -> None:
         try:
             completion = future.result()
-        except RagCacheError as error:
+        except Exception as error:  # also a forward's own, such as one without memory: others go on
             self._fail(Failure.of(error, question.line, question.custom_id), summary, on_row)
             return
         self.results.write(answer_row(question, completion, self.form))
@@ -116,6 +138,13 @@ class Job:
         self.results.write(error_row(failure, self.form))
         summary.failed += 1
         on_row()
+
+
+def request_for(question: Question, options: DecodingOptions) -> Request:
+    """The engine's request for one question, which may have a length of its own."""
+    if question.max_tokens is not None:
+        options = replace(options, max_tokens=question.max_tokens)
+    return Request(question.prompt, options)
 
 
 def in_order(questions: Iterable[Question]) -> list[Question]:
@@ -132,18 +161,13 @@ def preview(engine: Engine, question: Question, options: DecodingOptions) -> dic
 
     `over` is by how many tokens prompt and answer exceed the model's window, 0 if they fit.
     """
-    prompt = engine.tokenize(question.prompt)
-    pages = {span.token_ids for span in prompt.spans}
-    registry = engine.registry
-    keys = [engine.model.key(ids, codec=engine.codec, namespace=engine.namespace) for ids in pages]
-    hits = 0 if registry is None else sum(registry.get(key, count=False) is not None for key in keys)
-    needed = prompt.tokens + (question.max_tokens or options.max_tokens)
+    found = engine.preview(request_for(question, options))
     return {
         "custom_id": question.custom_id,
-        "prompt_tokens": prompt.tokens,
-        "affixes": len(pages),
-        "expected_hits": hits,
-        "over": max(0, needed - engine.model.predictor.config.max_tokens),
+        "prompt_tokens": found.prompt_tokens,
+        "affixes": len(found.affixes("hit", "missing")),
+        "expected_hits": len(found.affixes("hit")),
+        "over": found.over,
     }
 
 

@@ -48,7 +48,7 @@ class Failure:
     message: str
 
     @classmethod
-    def of(cls, error: RagCacheError, line: int, custom_id: str | None) -> Failure:
+    def of(cls, error: Exception, line: int, custom_id: str | None) -> Failure:
         """What `error` is called in an output row."""
         code = next((code for kind, code in CODES if isinstance(error, kind)), "engine_error")
         return cls(line, custom_id, code, str(error))

@@ -129,13 +129,13 @@ def _cut_block(text: str, block: _Unit, max_chars: int, hard_max_chars: int) -> 
     if block.end - block.start <= max_chars:
         yield block
         return
-    for start, end in _sentences(text, block.start, block.end):
+    for start, end in sentences(text, block.start, block.end):
         pieces = [(start, end)] if end - start <= hard_max_chars else _pieces(text, start, end, max_chars)
         for piece in pieces:
             yield _Unit(*piece, opens=block.opens and piece[0] == block.start)
 
 
-def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Sentences, list items and table rows of text[start:end], without the white space between them."""
     ends = {match.end() for match in _SENTENCE_END.finditer(text, start, end) if _is_end(text, start, match)}
     breaks = (match for match in _SPACE.finditer(text, start, end) if match.group() == "\n")

@@ -1,4 +1,4 @@
-"""Reading the documents that questions are asked about: `.txt` and `.md` files, as clean UTF-8 text."""
+"""Reading the documents that questions are asked about, as clean text."""
 
 from __future__ import annotations
 
@@ -10,12 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from ragcache.errors import DocumentError
+from ragcache.pipelines.rag.formats import INSTALL, READ, READERS, extract, missing_package
 from ragcache.text import normalise
-
-SUFFIXES = (".txt", ".md")
-
-_BOM = b"\xef\xbb\xbf"
-_UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True)
@@ -45,11 +41,13 @@ class _Source:
 def load_documents(paths: Sequence[Path]) -> Loaded:
     """Read every path: a file, or a folder with its subfolders (hidden ones are skipped).
 
+    Text and Markdown are read as they are; HTML, PDF and Word with the packages of the extra `loaders`.
     Texts get LF line ends and NFC, and lose blanks at line ends and empty lines at either end. A name is the
     posix path below the given folder; equal names get as much of the path above as tells them apart. Other
-    kinds of file in a folder, files met twice and documents without text are skipped with a warning. Raises
-    DocumentError if a path is missing, a folder holds no `.txt` or `.md` file, a file cannot be read or
-    is not UTF-8 text, or no document is left.
+    kinds of file in a folder, those whose package is missing there, files met twice and documents without
+    text are skipped with a warning. Raises DocumentError if a path is missing, a folder holds no such file, a
+    file cannot be read or is not UTF-8 text, or no document is left; MissingDependencyError for a file that
+    was named and whose package is missing.
     """
     sources: dict[Path, _Source] = {}  # by the real file, so that links and repeated paths give one document
     warnings: list[str] = []
@@ -68,7 +66,7 @@ def load_documents(paths: Sequence[Path]) -> Loaded:
     if not documents:
         given = ", ".join(map(str, paths)) or "no path was given"
         raise DocumentError(
-            f"No document to read ({given}). Name a .txt or .md file with text, or a folder of them."
+            f"No document to read ({given}). Name a file with text, or a folder of them; {READ}."
         )
     return Loaded(tuple(documents), tuple(warnings))
 
@@ -82,20 +80,23 @@ def _sources(path: Path, warnings: list[str]) -> list[_Source]:
         raise DocumentError(f"{path}: cannot be read ({error}). Check the path.") from error
     if stat.S_ISDIR(mode):
         return _folder_sources(path, warnings)
-    if path.suffix.lower() not in SUFFIXES:
-        raise DocumentError(f"{path}: only .txt and .md files are read. Save it as text first.")
+    if path.suffix.lower() not in READERS:
+        raise DocumentError(f"{path}: {READ}. Save it as text first.")
     return [_Source(path, path.parent)]
 
 
 def _folder_sources(folder: Path, warnings: list[str]) -> list[_Source]:
     readable: list[Path] = []
-    other: list[Path] = []
-    for path in _walk(folder):
-        (readable if path.suffix.lower() in SUFFIXES else other).append(path)
+    for path in sorted(_walk(folder)):
+        if path.suffix.lower() not in READERS:
+            warnings.append(f"{path}: skipped, {READ}.")
+        elif package := missing_package(path):
+            warnings.append(f"{path}: skipped, reading it needs {package}. Run: {INSTALL}")
+        else:
+            readable.append(path)
     if not readable:
-        raise DocumentError(f"{folder}: no .txt or .md file in this folder. Check the path.")
-    warnings.extend(f"{path}: skipped, only .txt and .md files are read." for path in sorted(other))
-    return [_Source(path, folder) for path in sorted(readable)]
+        raise DocumentError(f"{folder}: no file to read in this folder; {READ}. Check the path.")
+    return [_Source(path, folder) for path in readable]
 
 
 def _walk(folder: Path) -> Iterator[Path]:
@@ -156,22 +157,4 @@ def _read(path: Path) -> str:
         raise DocumentError(
             f"{path}: cannot be read ({error.strerror}). Give access, or leave it out."
         ) from error
-    return normalise(_decode(data, path)).strip("\n")
-
-
-def _decode(data: bytes, path: Path) -> str:
-    kind = "UTF-16" if data.startswith(_UTF16_BOMS) else "YOUR-ENCODING"
-    help_text = f"Convert it: iconv -f {kind} -t UTF-8 '{path}' > '{path}.new'"
-    body = data.removeprefix(_BOM)
-    try:
-        text = body.decode("utf-8")
-    except UnicodeDecodeError as error:
-        offset = error.start + len(data) - len(body)
-        raise DocumentError(
-            f"{path}: not UTF-8 text, byte 0x{data[offset]:02x} at offset {offset}. {help_text}"
-        ) from error
-    if "\0" in text:
-        raise DocumentError(
-            f"{path}: UTF-16 or binary, not UTF-8 text: zero byte at offset {data.index(0)}. {help_text}"
-        )
-    return text
+    return normalise(extract(data, path)).strip("\n")

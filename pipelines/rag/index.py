@@ -34,8 +34,16 @@ class DocumentIndex:
         self._embeddings = embeddings
 
     @classmethod
-    def build(cls, chunks: Sequence[Chunk], embeddings: Embedder, cache: Path | None = None) -> DocumentIndex:
+    def build(
+        cls,
+        chunks: Sequence[Chunk],
+        embeddings: Embedder,
+        cache: Path | None = None,
+        former: DocumentIndex | None = None,
+    ) -> DocumentIndex:
         """Embed the chunks whose text is not in the folder `cache` yet, and keep their vectors there.
+
+        Texts that `former`, an index with the same embeddings, holds are not embedded either.
 
         Embeddings that do not say which model they are (no `model_name` or `model`) are never cached. A cache
         that is damaged is rebuilt, one that cannot be written is left alone; both are logged. Raises
@@ -44,7 +52,8 @@ class DocumentIndex:
         name = embedding_name(embeddings)
         store = VectorCache(cache, name) if cache is not None and name is not None else None
         texts = list(dict.fromkeys(chunk.text for chunk in chunks))  # equal texts must get equal vectors
-        vectors: dict[str, list[float]] = store.find(texts) if store is not None else {}
+        vectors = former.vectors() if former is not None else {}
+        vectors |= store.find(texts) if store is not None else {}
         missing = [text for text in texts if text not in vectors]
         fresh = _embed(missing, embeddings)
         vectors.update(fresh)
@@ -54,6 +63,13 @@ class DocumentIndex:
         if store is not None and fresh:
             store.add(fresh)
         return cls(chunks, index, embeddings, len(fresh))
+
+    def vectors(self) -> dict[str, list[float]]:
+        """The unit vector of every text."""
+        if not self.chunks:
+            return {}
+        rows: list[list[float]] = self._index.vectors(range(len(self.chunks))).tolist()
+        return {chunk.text: row for chunk, row in zip(self.chunks, rows, strict=True)}
 
     def search(self, question: str, k: int) -> tuple[Hit, ...]:
         """The `k` chunks nearest to the question (all, if there are fewer), equal ones in chunk order.

@@ -22,7 +22,7 @@ EXIT_DAMAGED = 1
 @app.command()
 def put(
     name: Name,
-    file: Annotated[Path | None, typer.Option("--file", help="A .txt or .md file with the text.")] = None,
+    file: Annotated[Path | None, typer.Option("--file", help="A document with the text.")] = None,
     text: Annotated[str | None, typer.Option("--text", help="The text itself.")] = None,
     model: options.Model = "nano",
     store: options.Store = None,
@@ -178,5 +178,5 @@ def _read(path: Path) -> str:
     from ragcache.pipelines.rag.documents import load_documents
 
     if os.path.isdir(path):  # unlike pathlib's, False for a path that cannot be
-        raise DocumentError(f"{path}: a folder; --file takes one .txt or .md file")
+        raise DocumentError(f"{path}: a folder; --file takes one file")
     return load_documents([path]).documents[0].text

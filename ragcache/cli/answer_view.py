@@ -22,6 +22,7 @@ def as_object(answer: Answer, watch: Stopwatch) -> dict[str, Any]:
     return {
         "answer": answer.text,
         "sources": [{"name": hit.chunk.name, "score": hit.score} for hit in answer.sources],
+        "citations": [asdict(citation) for citation in answer.citations],
         "reuse": {
             "affixes": [_affix_object(use) for use in reuse.affixes],
             "prompt_tokens": reuse.prompt_tokens,
@@ -48,14 +49,16 @@ def _affix_object(use: AffixUse) -> dict[str, Any]:
 
 
 def show(answer: Answer, watch: Stopwatch) -> None:
-    """Answer, sources, what became of each affix, and what reuse was worth."""
+    """Answer, sources and what they say, what became of each affix, and what reuse was worth."""
     out, completion = console(), answer.completion
     out.print(answer.text or "(the model gave no answer)", style="bold")
     out.print()
     for hit in answer.sources:
         out.print(f"  {hit.score:.2f}  {hit.chunk.name}")
+    for citation in answer.citations:
+        out.print(f"  {citation.name}: {' '.join(citation.quote.split())}", style="dim")
     out.print()
-    out.print(_table(completion))
+    out.print(affix_table(completion))
     reuse = completion.reuse
     out.print(
         f"prompt: {reuse.prompt_tokens} tokens, {reuse.reused} reused, {reuse.recomputed} recomputed, "
@@ -65,7 +68,8 @@ def show(answer: Answer, watch: Stopwatch) -> None:
     out.print(f"total: {watch.total_s():.1f} s, of which {watch.laps['imports']:.1f} s to start")
 
 
-def _table(completion: Completion) -> Table:
+def affix_table(completion: Completion) -> Table:
+    """What became of each affix, a line for each."""
     table = Table("affix", box=None, pad_edge=False)
     for name in ("tokens", "status", "anchors"):
         table.add_column(name, justify="left" if name == "status" else "right")

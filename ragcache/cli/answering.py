@@ -19,6 +19,8 @@ from ragcache.pipelines.rag.pipeline import RagPipeline
 from ragcache.registry import Registry, codec_for
 from ragcache.reuse.policy import ReusePolicy, parse_policy
 
+ANY_QUESTION = "What do the documents say?"
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -62,13 +64,17 @@ class Settings:
 
 @contextmanager
 def answering(
-    question: str, documents: Sequence[Document], settings: Settings, store: StoreChoice, watch: Stopwatch
+    question: str | None,
+    documents: Sequence[Document],
+    settings: Settings,
+    store: StoreChoice,
+    watch: Stopwatch,
 ) -> Iterator[RagPipeline]:
-    """A pipeline over the documents, ready to be asked `question`. Raises ragcache's typed errors."""
+    """A pipeline over the documents, ready to be asked `question`, or any. Raises ragcache's typed errors."""
     embedder = MiniLMEmbedder()
     with store.open() as registry:
         with watch.lap("load_model"):
-            model = _load_both(settings, embedder, question)
+            model = _load_both(settings, embedder, question or ANY_QUESTION)
         with engine_for(model, registry, settings, store) as engine:
             with watch.lap("index"):
                 vectors = None if registry.encrypted else store_folder(store.folder) / "vectors"

@@ -15,6 +15,7 @@ from ragcache.cli import (
     affix,
     ask,
     batch,
+    chat,
     evaluate,
     explain,
     generate,
@@ -53,6 +54,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("ask")(ask.ask)
+app.command("chat")(chat.chat)
 app.command("explain")(explain.explain)
 app.add_typer(affix.app, name="affix")
 app.command("batch")(batch.batch)

@@ -14,13 +14,14 @@ if TYPE_CHECKING:
 
 
 def read_documents(
-    question: str, docs: Sequence[Path], budget: float | None, policy: str | None, watch: Stopwatch
+    question: str | None, docs: Sequence[Path], budget: float | None, policy: str | None, watch: Stopwatch
 ) -> tuple[Document, ...]:
     """The documents to ask about. A wrong path is the most frequent mistake, and is told at once.
 
+    `question` is None where it comes later.
     Raises `EmptyQuestionError`, `ConfigError` for `budget` together with `policy`, `DocumentError`.
     """
-    if not question.strip():
+    if question is not None and not question.strip():
         raise EmptyQuestionError("the question is empty; ask something")
     if budget is not None and policy is not None:
         raise ConfigError("--budget and --policy exclude each other; give one")

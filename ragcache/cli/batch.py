@@ -78,9 +78,15 @@ def batch(
             f"{result['ok']} answered, {result['failed']} failed, {result['skipped']} done before; "
             f"{result['hit_rate']:.0%} of affix tokens from the store, "
             f"{result['reused_tokens']} tokens reused, "
-            f"{result['tokens_per_s']:.1f} answer tokens/s, {result['seconds']:.1f} s",
+            f"{result['tokens_per_s']:.1f} answer tokens/s, {result['seconds']:.1f} s "
+            f"({_saved(result['saved_s'])})",
             highlight=False,
         )
     if result["failed"]:
         complain("warning", f"{result['failed']} rows failed; --resume tries them again")
         raise typer.Exit(EXIT_FAILED)
+
+
+def _saved(seconds: float) -> str:
+    """What reuse was worth, no better than it was."""
+    return f"about {seconds:.1f} s saved" if seconds >= 0.1 else "no time saved"

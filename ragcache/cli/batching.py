@@ -16,7 +16,7 @@ from ragcache.cli.output import complain, console
 from ragcache.cli.stores import StoreChoice
 from ragcache.connectors.embedder import MiniLMEmbedder
 from ragcache.engine import Engine, load
-from ragcache.errors import ConfigError, InputError
+from ragcache.errors import ConfigError, InputError, RagCacheError
 from ragcache.pipelines.batch_qa import Failure, Job, Library, Question, Results, read_questions
 from ragcache.pipelines.batch_qa.job import preview
 from ragcache.pipelines.batch_qa.rows import Format
@@ -70,8 +70,8 @@ def run_batch(files: Files, settings: Settings, store: StoreChoice) -> dict[str,
             done = sum(one.custom_id in results.finished for one in found)
             task = bar.add_task("batch", total=len(found), completed=done)
             summary = job.run(found, on_row=lambda: bar.advance(task))
-    rates = {"hit_rate": summary.hit_rate, "tokens_per_s": summary.tokens_per_s}
-    return {**asdict(summary), **rates}
+    derived = ("hit_rate", "tokens_per_s", "saved_s")
+    return {**asdict(summary), **{name: getattr(summary, name) for name in derived}}
 
 
 def preview_batch(files: Files, settings: Settings, store: StoreChoice) -> Iterator[dict[str, Any]]:
@@ -79,7 +79,14 @@ def preview_batch(files: Files, settings: Settings, store: StoreChoice) -> Itera
     with ExitStack() as stack:
         found, engine = _prepare(files, settings, store, stack)
         for one in found:
-            yield asdict(one) if isinstance(one, Failure) else preview(engine, one, settings.decoding)
+            yield asdict(one) if isinstance(one, Failure) else _previewed(engine, one, settings)
+
+
+def _previewed(engine: Engine, question: Question, settings: Settings) -> dict[str, Any]:
+    try:
+        return preview(engine, question, settings.decoding)
+    except RagCacheError as error:
+        return asdict(Failure.of(error, question.line, question.custom_id))
 
 
 def _prepare(

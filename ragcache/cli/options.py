@@ -10,7 +10,11 @@ import typer
 Question = Annotated[str, typer.Argument(help="What to ask.", show_default=False)]
 Docs = Annotated[
     list[Path],
-    typer.Option("--docs", help="A .txt or .md file, or a folder of them; repeatable.", show_default=False),
+    typer.Option(
+        "--docs",
+        help="A document (text, Markdown, HTML, PDF, Word) or a folder of them; repeatable.",
+        show_default=False,
+    ),
 ]
 TopK = Annotated[int, typer.Option("--top-k", help="Chunks to put into the prompt.")]
 Budget = Annotated[

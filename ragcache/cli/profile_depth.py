@@ -15,7 +15,9 @@ def profile_depth(
     texts: Annotated[
         list[Path],
         typer.Option(
-            "--texts", help="A .txt or .md file, or a folder of them; repeatable.", show_default=False
+            "--texts",
+            help="A document (text, Markdown, HTML, PDF, Word) or a folder of them; repeatable.",
+            show_default=False,
         ),
     ],
     model: options.Model = "nano",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ragcache.errors import RegistryError
 from ragcache.registry import DEFAULT_NAMESPACE, Registry
+from ragcache.registry.location import default_folder
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,7 @@ class StoreChoice:
 
 def store_folder(given: Path | None) -> Path:
     """The folder that was given, or the default one in the user's cache."""
-    if given is not None:
-        return given
-    from platformdirs import user_cache_dir
-
-    return Path(user_cache_dir("ragcache")) / "store"
+    return default_folder() if given is None else given
 
 
 def open_registry(given: Path | None, remote: str | None = None) -> Registry:

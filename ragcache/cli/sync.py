@@ -15,7 +15,7 @@ SIGNS = {"added": "+", "changed": "~", "removed": "-"}
 
 
 def sync(
-    folder: Annotated[Path, typer.Argument(help="A folder of .txt and .md files.", show_default=False)],
+    folder: Annotated[Path, typer.Argument(help="A folder of documents.", show_default=False)],
     prefix: Annotated[str, typer.Option("--prefix", help="What to put before every name.")] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change, and stop.")] = False,
     names_only: Annotated[

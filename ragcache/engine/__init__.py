@@ -2,6 +2,17 @@
 
 from ragcache.engine.engine import Engine
 from ragcache.engine.loaded_model import LoadedModel, load
+from ragcache.engine.preview import Preview
 from ragcache.engine.request import AffixUse, Completion, Request, ReuseReport, Timings
 
-__all__ = ["AffixUse", "Completion", "Engine", "LoadedModel", "Request", "ReuseReport", "Timings", "load"]
+__all__ = [
+    "AffixUse",
+    "Completion",
+    "Engine",
+    "LoadedModel",
+    "Preview",
+    "Request",
+    "ReuseReport",
+    "Timings",
+    "load",
+]

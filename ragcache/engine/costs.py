@@ -1,4 +1,4 @@
-"""Load or recompute: which of the two was faster here so far."""
+"""What forwards, loading and encoding took here so far."""
 
 from __future__ import annotations
 
@@ -46,3 +46,29 @@ class CostModel:
         if min(self.load.seen, self.encode.seen) < SURE_AFTER:
             return False
         return self.encode.estimate_s(tokens) < self.load.estimate_s(tokens)
+
+
+@dataclass
+class RowCost:
+    """A line through rows and seconds of forwards, by least squares; small forwards are mostly overhead."""
+
+    count: int = 0
+    rows: float = 0.0
+    seconds: float = 0.0
+    squares: float = 0.0
+    products: float = 0.0
+
+    def add(self, rows: float, seconds: float) -> None:
+        """A forward over `rows`, of all its requests."""
+        self.count += 1
+        self.rows += rows
+        self.seconds += seconds
+        self.squares += rows * rows
+        self.products += rows * seconds
+
+    @property
+    def row_s(self) -> float:
+        """Seconds that one more row takes; 0 until forwards of two sizes were seen."""
+        spread = self.count * self.squares - self.rows**2
+        slope = self.count * self.products - self.rows * self.seconds
+        return max(0.0, slope / spread) if spread > 0 else 0.0

@@ -13,10 +13,12 @@ from types import TracebackType
 from typing import Self
 
 from ragcache.decoding.step import forward
+from ragcache.engine.costs import RowCost
 from ragcache.engine.job import Job
 from ragcache.engine.loaded_model import LoadedModel
 from ragcache.engine.pages import Need, PageSource, Resolved
 from ragcache.engine.prefetch import Prefetcher
+from ragcache.engine.preview import Preview, sections_of
 from ragcache.engine.profiles import ModelProfile, Profiles
 from ragcache.engine.request import Completion, Request
 from ragcache.engine.residency import Residency
@@ -81,6 +83,7 @@ class Engine:
         self._source = PageSource(model, registry, self.namespace)
         self._prefetcher = Prefetcher(self._pull, max_batch) if prefetch and registry is not None else None
         self._residency = Residency(model.predictor.device, device_bytes)
+        self.row_cost = RowCost()
         if registry is not None and self._residency.tier is not None:
             registry.count_device(self._residency.tier)
         self._busy = False
@@ -102,6 +105,22 @@ class Engine:
         registered = self._source.registered({*self.shared, *shared}) if self.match_registered else {}
         least = max(self.min_affix_tokens, min_tokens)
         return tokenize(prompt, self.model.tokenizer, registered=registered, min_tokens=least)
+
+    def preview(self, request: Request) -> Preview:
+        """What `request` would reuse now. Nothing is computed, and no hit or miss is counted.
+
+        Raises what cannot be tokenised or planned; a prompt that is too long only says by how much.
+        """
+        policy = self.resolve_policy(request.policy)
+        prompt = self._tokenize(request, policy)
+        stored = None
+        if policy.reuses:
+            stored = self._source.stored(
+                prompt.spans, self._need(request, policy, self._profile.table(policy))
+            )
+        sections = sections_of(prompt, stored, self.model.tokenizer.decode)
+        window = self.model.predictor.config.max_tokens
+        return Preview(tuple(sections), request.options.max_tokens, window, policy.name)
 
     def resolve_policy(self, policy: ReusePolicy | None = None) -> ReusePolicy:
         """What a request with `policy` gets: the engine's own for None, the profile's for `auto`."""
@@ -271,6 +290,7 @@ class Engine:
         steps = [job.step for job in jobs if job.step is not None]
         if not steps:
             return
+        started = time.perf_counter()
         try:
             logits = forward(self.model.predictor, steps)
         except Exception as error:
@@ -280,6 +300,8 @@ class Engine:
             for job in jobs:
                 self._advance([job])
             return
+        layers = self.model.predictor.config.layers
+        self.row_cost.add(sum(step.cost(layers) for step in steps), time.perf_counter() - started)
         for job, own in zip(jobs, logits, strict=True):
             job.advance(own)
 

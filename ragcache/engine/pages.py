@@ -138,6 +138,16 @@ class PageSource:
             if want.store is not None and not (want.elsewhere and want.store.warm([want.elsewhere])):
                 want.store.warm([want.key], [want.text])
 
+    def stored(self, spans: Sequence[AffixSpan], need: Need = PLAIN) -> set[tuple[int, ...]]:
+        """Token ids of those `spans` whose page is there; counts nothing, asks no remote."""
+        found = set()
+        for span in spans:
+            want = self._wanted(span, need, keep=True)
+            keys = [want.key, *([want.elsewhere] if want.elsewhere else [])]
+            if any(self._get(replace(want, key=key, elsewhere=None), count=False) for key in keys):
+                found.add(span.token_ids)
+        return found
+
     def _wanted(self, span: AffixSpan, need: Need, keep: bool) -> _Wanted:
         scaffold = need.scaffold(span)
         around = len(scaffold.before) + len(scaffold.after)

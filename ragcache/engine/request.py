@@ -108,7 +108,8 @@ class Completion:
     """The answer. `token_ids` end before the first stop token; `forwards` is the NFE with the probe.
 
     `refreshes` of the forwards computed all live rows, one for every block that was decoded. `rows` are those
-    of all forwards, in rows through all layers; `live_rows` is the share of prompt and canvas that the first
+    of all forwards, in rows through all layers; `full_rows` those it would have taken without reuse, in as
+    many steps; `live_rows` is the share of prompt and canvas that the first
     refresh computed; `bytes_read` are those of pages that were hit. `first_logits` `[masks, vocabulary]` are
     those of the first block's masks before anything was decided.
     """
@@ -123,6 +124,7 @@ class Completion:
     policy: str
     refreshes: int = 1
     rows: float = 0.0
+    full_rows: float = 0.0
     live_rows: float = 1.0
     bytes_read: int = 0
     trace: Trace | None = None

@@ -17,6 +17,7 @@ from ragcache.engine.answer import AnswerReader
 from ragcache.engine.clock import Clock
 from ragcache.engine.loaded_model import LoadedModel
 from ragcache.engine.pages import Resolved
+from ragcache.engine.preview import RECOMPUTED
 from ragcache.engine.request import AffixUse, Completion, Request, ReuseReport, Timings
 from ragcache.engine.trace import Trace
 from ragcache.errors import PromptTooLongError
@@ -79,6 +80,7 @@ class Session:
             forwards=clock.forwards.total() - clock.forwards["full"],
             refreshes=clock.forwards["refresh"],
             rows=sum(clock.rows.values()) - clock.rows.get("full", 0.0),
+            full_rows=clock.forwards["refresh"] * canvas.tokens + clock.rows.get("refine", 0.0),
             live_rows=clock.first_rows / canvas.tokens,
             bytes_read=self.resolved.bytes_read,
             trace=self._trace(canvas, plan, clock) if self.request.trace else None,
@@ -115,8 +117,7 @@ class Session:
                 page = self.resolved.pages[span.token_ids]
                 uses.append(AffixUse(span.name, span.start, span.tokens, page.status, count, page.reason))
             else:
-                reason = "the policy recomputes everything"
-                uses.append(AffixUse(span.name, span.start, span.tokens, "skipped", span.tokens, reason))
+                uses.append(AffixUse(span.name, span.start, span.tokens, "skipped", span.tokens, RECOMPUTED))
         inside = sum(span.tokens for span in self.prompt.spans)
         recomputed = sum(use.anchors for use in uses)
         fresh = self.prompt.tokens - inside

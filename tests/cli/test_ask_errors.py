@@ -73,7 +73,7 @@ def test_a_missing_path(ask: Ask, tmp_path: Path) -> None:
 
 def test_an_empty_folder(ask: Ask, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    refused(ask(docs=tmp_path / "empty"), "no .txt or .md file in this folder")
+    refused(ask(docs=tmp_path / "empty"), "no file to read in this folder")
 
 
 def test_a_file_that_is_not_utf8(ask: Ask, docs: Path) -> None:

@@ -44,6 +44,7 @@ def test_all_fine(batch: Batch) -> None:
     result = batch(LINES)
     assert result.code == 0
     assert "2 answered, 0 failed" in result.err
+    assert "saved)" in result.err
     assert {key: row["error"] for key, row in batch.rows().items()} == {"1": None, "2": None}
 
 

@@ -6,7 +6,7 @@ import pytest
 from engine.asks import RIVER, TOWN, ask_about
 
 from ragcache.engine import Engine
-from ragcache.engine.costs import SURE_AFTER, CostModel, Rate
+from ragcache.engine.costs import SURE_AFTER, CostModel, Rate, RowCost
 from ragcache.registry import Registry
 
 REASON = "encoding is faster than reading here"
@@ -87,3 +87,20 @@ def test_warming_stores_whatever_is_faster(engine: Engine, registry: Registry) -
         (page,) = engine.warm([RIVER]).pages.values()
         assert (page.status, page.reason) == (status, "")
     assert len(registry.pages()) == 1
+
+
+def test_a_rows_cost_leaves_out_what_every_forward_costs() -> None:
+    cost = RowCost()
+    assert cost.row_s == 0.0
+    for rows in (10, 10, 50, 200):
+        cost.add(rows, 0.5 + 0.01 * rows)
+    assert cost.row_s == pytest.approx(0.01)
+    one = RowCost()
+    one.add(10, 1.0)
+    assert one.row_s == 0.0  # a single size says nothing
+
+
+def test_an_engine_watches_its_forwards(engine: Engine) -> None:
+    (completion,) = engine.generate([ask_about(RIVER)])
+    assert engine.row_cost.count == completion.forwards
+    assert engine.row_cost.rows == completion.rows

@@ -102,6 +102,13 @@ def test_steps_agree_with_the_counters(bare: Engine, policy: str) -> None:
     assert spent == pytest.approx(timings.probe_s + timings.refresh_s + timings.refine_s)
 
 
+def test_rows_without_reuse_are_those_and_the_frozen_ones(bare: Engine) -> None:
+    full, _ = traced(bare, "full")
+    assert full.full_rows == full.rows
+    direct, _ = traced(bare, "direct")
+    assert direct.full_rows - direct.rows == direct.reuse.reused * direct.refreshes > 0
+
+
 def test_blend_counts_the_layers_its_check_runs(bare: Engine) -> None:
     completion, trace = traced(bare, "blend@0.2")
     probe, *others = trace.steps

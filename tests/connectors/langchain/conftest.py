@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from engine.fixtures import *  # noqa: F403
 
-from ragcache.connectors.langchain import EngineHandle, RagCacheLLM
+from ragcache.connectors.langchain import EngineHandle, EngineSpec, RagCacheLLM
 from ragcache.engine import Engine, LoadedModel
 from ragcache.registry import Registry
 
@@ -35,3 +35,10 @@ def make_llm(engine: Engine) -> MakeLLM:
 @pytest.fixture
 def llm(make_llm: MakeLLM) -> RagCacheLLM:
     return make_llm()
+
+
+@pytest.fixture(scope="session")
+def nano() -> Iterator[EngineHandle]:
+    """The shipped model, loaded once, without a store."""
+    with EngineHandle(EngineSpec("nano", device="cpu")) as shared:
+        yield shared

@@ -6,7 +6,6 @@ PDF and audio, for the model reads and writes text only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_tests.integration_tests import ChatModelIntegrationTests
 from langchain_tests.unit_tests import ChatModelUnitTests
 
-from ragcache.connectors.langchain import ChatRagCache, EngineHandle, EngineSpec
+from ragcache.connectors.langchain import ChatRagCache, EngineHandle
 
 
 class Nano:
@@ -39,18 +38,12 @@ class TestUnit(Nano, ChatModelUnitTests):
         return {name: value for name, value in given.items() if name != "api_key"}
 
 
-@pytest.fixture(scope="module")
-def handle() -> Iterator[EngineHandle]:
-    with EngineHandle(EngineSpec("nano", device="cpu")) as shared:
-        yield shared
-
-
 class TestIntegration(Nano, ChatModelIntegrationTests):
     """Calls, streams, batches, usage, stop strings."""
 
     @pytest.fixture(autouse=True)
-    def _share(self, handle: EngineHandle) -> None:
-        self._handle = handle
+    def _share(self, nano: EngineHandle) -> None:
+        self._handle = nano
 
     @property
     def chat_model_params(self) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from ragcache.connectors.langchain import (
     stuff_affixes,
 )
 from ragcache.engine import Engine
+from ragcache.errors import InputError
 
 from .conftest import MakeLLM
 
@@ -162,3 +163,18 @@ def test_an_unusable_name_costs_the_name_only(handle: EngineHandle) -> None:
     long = Document("A text.", metadata={"source": "x" * 2000})
     [found] = retriever(handle, long).invoke("anything")
     assert "affix" not in found.metadata
+
+
+def test_a_mark_and_a_text_that_disagree_name_the_mark() -> None:
+    with pytest.raises(InputError, match="'river' is marked"):
+        MarkedText.of("The river is long.", {"river": "The river is short."})
+    shouting = AffixPromptTemplate.from_template("{{ context|upper }}", template_format="jinja2")
+    with pytest.raises(InputError, match=r"'river\.md' is marked"):
+        shouting.invoke({"context": stuff_affixes([RIVER])})
+
+
+def test_a_marked_value_that_the_template_leaves_out_marks_nothing() -> None:
+    value = AffixPromptTemplate.from_template("{question}").invoke(
+        {"question": "Why?", "context": stuff_affixes([RIVER])}
+    )
+    assert value.marks == {}  # type: ignore[attr-defined]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,12 @@ import pytest
 from engine.fixtures import *  # noqa: F403
 
 from ragcache.decoding.denoise import DecodingOptions
-from ragcache.engine import Engine, LoadedModel
+from ragcache.engine import Engine, LoadedModel, Request
 from ragcache.errors import ConfigError
-from ragcache.pipelines.batch_qa import Failure, Job, Library, Question, Results, read_questions
+from ragcache.pipelines.batch_qa import Failure, Job, Library, Question, Results, Summary, read_questions
 from ragcache.pipelines.batch_qa.job import in_order, preview
 from ragcache.pipelines.rag.documents import Document
+from ragcache.prompt import Prompt
 from ragcache.registry import Registry
 
 LIBRARY = Library([Document(f"{n}.md", f"The {n} stands in the hall.") for n in ("lamp", "pot")])
@@ -104,6 +106,21 @@ def test_too_long_is_a_row_of_its_own(engine: Engine, tmp_path: Path) -> None:
     assert [r["error"]["code"] for r in rows if r["error"]] == ["prompt_too_long"]
 
 
+def test_seconds_saved_are_by_rows_and_never_embellished() -> None:
+    summary = Summary(rows=100.0, full_rows=300.0, row_s=0.05, encode_s=1.0, seconds=5.0)
+    assert summary.saved_s == pytest.approx(200 * 0.05 - 1.0)
+    assert Summary(rows=100.0, full_rows=110.0, row_s=0.05, encode_s=4.0, seconds=5.0).saved_s < 0
+    assert Summary(failed=3, seconds=1.0).saved_s == 0.0
+
+
+def test_where_documents_are_short_the_probe_costs_more_than_is_saved(engine: Engine, tmp_path: Path) -> None:
+    with Results(tmp_path / "out.jsonl", model="m", fingerprint="f") as results:
+        summary = Job(engine, results, OPTIONS).run(questions("lamp", "pot"))
+    assert 0 < summary.full_rows < summary.rows
+    assert summary.saved_s < 0
+    assert 0 < summary.encode_s < summary.seconds
+
+
 def test_questions_with_the_same_affixes_are_asked_together() -> None:
     found = [one for one in questions("lamp", "pot", "lamp", "pot") if isinstance(one, Question)]
     assert [one.custom_id for one in in_order(found)] == ["0-lamp", "2-lamp", "1-pot", "3-pot"]
@@ -153,3 +170,29 @@ def test_a_full_disk_ends_the_run(engine: Engine, tmp_path: Path, monkeypatch: p
         monkeypatch.setattr(results, "write", full)
         with pytest.raises(ConfigError, match="cannot be written"):
             Job(engine, results, OPTIONS).run(questions("lamp", "pot"))
+
+
+def test_what_cannot_be_submitted_or_computed_is_a_row_of_its_own(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blank = {"messages": [{"role": "user", "content": " "}]}
+    line = {"custom_id": "x", "method": "POST", "url": "/v1/chat/completions", "body": blank}
+    found = list(read_questions([json.dumps(line).encode()], "in", LIBRARY, "openai"))
+    [row] = run(engine, found, tmp_path / "a.jsonl")
+    assert (row["custom_id"], row["error"]["code"]) == ("x", "empty_question")
+    submit = engine.submit
+
+    def fail_pots(request: Request) -> Any:
+        assert isinstance(request.prompt, Prompt)
+        if "pot" not in request.prompt.messages[-1].text:
+            return submit(request)
+        failed: Future[Any] = Future()
+        failed.set_exception(RuntimeError("out of memory"))
+        return failed
+
+    monkeypatch.setattr(engine, "submit", fail_pots)
+    rows = {
+        row["custom_id"]: row["error"] for row in run(engine, questions("lamp", "pot"), tmp_path / "b.jsonl")
+    }
+    assert rows["0-lamp"] is None
+    assert (rows["1-pot"]["code"], rows["1-pot"]["message"]) == ("engine_error", "out of memory")

@@ -9,6 +9,7 @@ import pytest
 
 from ragcache.errors import DocumentError
 from ragcache.pipelines.rag.documents import load_documents
+from ragcache.pipelines.rag.formats import READ
 
 
 def write(root: Path, **files: str | bytes) -> Path:
@@ -78,11 +79,11 @@ def test_a_link_that_leads_nowhere(tmp_path: Path, target: str) -> None:
 
 
 def test_other_files_and_empty_documents_are_skipped_with_a_warning(tmp_path: Path) -> None:
-    write(tmp_path, a_md="a", b_pdf="x", c_txt=" \r\n\n")
+    write(tmp_path, a_md="a", b_csv="x", c_txt=" \r\n\n")
     loaded = load_documents([tmp_path])
     assert [document.name for document in loaded.documents] == ["a.md"]
     assert loaded.warnings == (
-        f"{tmp_path / 'b.pdf'}: skipped, only .txt and .md files are read.",
+        f"{tmp_path / 'b.csv'}: skipped, {READ}.",
         f"{tmp_path / 'c.txt'}: skipped, it holds no text.",
     )
 
@@ -146,13 +147,13 @@ def test_a_file_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
 
 
 def test_nothing_usable(tmp_path: Path) -> None:
-    write(tmp_path, x__b_pdf="x", y__c_md=" ")
+    write(tmp_path, x__b_csv="x", y__c_md=" ")
     with pytest.raises(DocumentError, match="no such file or folder"):
         load_documents([tmp_path / "missing"])
-    with pytest.raises(DocumentError, match=r"no \.txt or \.md file"):
+    with pytest.raises(DocumentError, match=r"no file to read"):
         load_documents([tmp_path / "x"])
-    with pytest.raises(DocumentError, match=r"only \.txt and \.md"):
-        load_documents([tmp_path / "x" / "b.pdf"])
+    with pytest.raises(DocumentError, match=r"only \.txt, \.md"):
+        load_documents([tmp_path / "x" / "b.csv"])
     with pytest.raises(DocumentError, match="No document to read"):
         load_documents([tmp_path / "y"])
     with pytest.raises(DocumentError, match="no path was given"):
