@@ -39,7 +39,7 @@ def statuses(reuse: dict[str, list[dict[str, str]]]) -> set[str]:
 
 def test_json_is_one_object_whose_counts_add_up(run: Run, arguments: list[object], model: Path) -> None:
     found = run(*arguments, "--json").json
-    assert set(found) == {"answer", "sources", "reuse", "timings_s", "model", "policy"}
+    assert set(found) == {"answer", "sources", "citations", "reuse", "timings_s", "model", "policy"}
     assert found["sources"][0]["name"] == "kettle.md"
     assert len(found["sources"]) == 2
     reuse = found["reuse"]
