@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from ragcache.evaluation.generators.schema import lines, phrases
+from ragcache.evaluation.generators.schema import Phrases, lines, phrases
+from ragcache.evaluation.generators.wordings import more, table
 
-STATE = phrases("""
+
+def framed(pool: str, text: str) -> Phrases:
+    """The templates of a pool with those of the data file."""
+    return more(phrases(text), table("frames")[pool]["lines"])
+
+
+STATE = framed(
+    "state",
+    """
     {p} {n} {is} {v}
     the {n} of {o} {is} {v}
     {v} {is} the {n} of {o}
@@ -24,8 +33,11 @@ STATE = phrases("""
     ~the file on {o} names {v} as the {n}
     ~under {n}, the entry for {o} says {v}
     ~where {o} is concerned, the {n} {is} {v}
-    ~whoever asks for the {n} of {o} is told: {v}""")
-ASK = phrases("""
+    ~whoever asks for the {n} of {o} is told: {v}""",
+)
+ASK = framed(
+    "ask",
+    """
     {wh} {is} {p} {n}?
     {wh} {is} the {n} of {o}?
     Tell me the {n} of {o}.
@@ -44,8 +56,11 @@ ASK = phrases("""
     Can you tell me {p} {n}?
     ~Could you look up the {n} of {o}?
     ~Please state {p} {n}.
-    ~I am looking for the {n} of {o}.""")
-CHANGE = phrases("""
+    ~I am looking for the {n} of {o}.""",
+)
+CHANGE = framed(
+    "change",
+    """
     {p} {n} was {v0} until {y}, when it changed to {v}
     the {n} of {o} was {v0} at first. In {y}, it changed to {v}
     in {y}, the {n} of {o} changed from {v0} to {v}
@@ -60,7 +75,8 @@ CHANGE = phrases("""
     {p} {n} started as {v0} and became {v} in {y}
     ~{v} replaced {v0} as the {n} of {o} in {y}
     ~{p} {n} used to be {v0}, but from {y} on it was {v}
-    ~what was once {v0} became {v} in {y}: the {n} of {o}""")
+    ~what was once {v0} became {v} in {y}: the {n} of {o}""",
+)
 CHANGE_BY_KIND = {
     "city": phrases("""
         {s} lived in {v0}. In {y}, {s} moved to {v}
@@ -89,19 +105,27 @@ CHANGE_BY_KIND = {
     {v0} left the role of {n} of {o} to {v} in {y}
     ~when {v0} left in {y}, {v} became {n} of {o}"""),
 }
-OLD = phrases("""
+OLD = framed(
+    "old",
+    """
     in {y0}, the {n} of {o} was {v0}
     in {y0}, {p} {n} was still {v0}
     a note from {y0} gives {v0} as the {n} of {o}
     looking back, the {n} of {o} was {v0} in {y0}
-    ~back in {y0}, {v0} was the {n} of {o}""")
-NEW = phrases("""
+    ~back in {y0}, {v0} was the {n} of {o}""",
+)
+NEW = framed(
+    "new",
+    """
     in {y}, the {n} of {o} changed to {v}
     since {y}, {p} {n} has been {v}
     from {y} on, the {n} of {o} was {v}
     it was in {y} that {v} became the {n} of {o}
-    ~{p} {n} became {v} in {y}""")
-ASK_NOW = phrases("""
+    ~{p} {n} became {v} in {y}""",
+)
+ASK_NOW = framed(
+    "ask_now",
+    """
     {wh} is the current {n} of {o}?
     {wh} is {p} {n} now?
     {wh} is {p} latest {n}?
@@ -109,8 +133,11 @@ ASK_NOW = phrases("""
     {wh} is {p} {n} as of today?
     {wh} is the {n} of {o} at present?
     ~{wh} is the {n} of {o} today?
-    ~{wh} is {p} {n} these days?""")
-ASK_OLD = phrases("""
+    ~{wh} is {p} {n} these days?""",
+)
+ASK_OLD = framed(
+    "ask_old",
+    """
     {wh} was the {n} of {o} before the change?
     {wh} was {p} earlier {n}?
     {wh} was {p} previous {n}?
@@ -118,7 +145,8 @@ ASK_OLD = phrases("""
     {wh} was {p} old {n}, before the change?
     {wh} was {p} {n} before that?
     ~{wh} was the old {n} of {o}?
-    ~{wh} was the {n} of {o} at first?""")
+    ~{wh} was the {n} of {o} at first?""",
+)
 IS_TRUE = phrases("""
     Is it true that {statement}?
     Do the documents say that {statement}?

@@ -17,8 +17,9 @@ from ragcache.evaluation.generators import (
     team_details,
 )
 from ragcache.evaluation.generators.schema import Attribute
+from ragcache.evaluation.generators.wordings import enriched
 
-ATTRIBUTES: dict[str, tuple[Attribute, ...]] = {
+_WRITTEN: dict[str, tuple[Attribute, ...]] = {
     "person": (*person.ATTRIBUTES, *person_life.ATTRIBUTES),
     "product": (*product.ATTRIBUTES, *product_trade.ATTRIBUTES),
     "place": (*place.ATTRIBUTES, *place_visit.ATTRIBUTES),
@@ -26,6 +27,7 @@ ATTRIBUTES: dict[str, tuple[Attribute, ...]] = {
     "incident": (*incident.ATTRIBUTES, *incident_effects.ATTRIBUTES),
     "team": (*team.ATTRIBUTES, *team_details.ATTRIBUTES),
 }
+ATTRIBUTES = {kind: enriched(kind, attributes) for kind, attributes in _WRITTEN.items()}
 KINDS = tuple(ATTRIBUTES)
 LINKS = tuple(
     (kind, attribute) for kind, found in ATTRIBUTES.items() for attribute in found if attribute.link.train

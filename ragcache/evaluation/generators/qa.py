@@ -207,7 +207,8 @@ class Asker:
             question = question[:-1] + " now?" if question.endswith("?") else question
             return QA(question, fact.value.answer, "recency", fact.entity.name)
         pool = (frames.ASK_OLD if past else frames.ASK_NOW).of(self.templates)
-        question = fill(self.rng.choice(pool), forms, fact.attribute, self.rng.choice(fact.attribute.nouns))
+        noun = self.rng.choice(fact.attribute.nouns)
+        question = capital(fill(self.rng.choice(pool), forms, fact.attribute, noun))
         answer = fact.old.answer if past else fact.value.answer
         return QA(question, answer, "recency", fact.entity.name)
 
