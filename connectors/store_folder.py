@@ -10,14 +10,14 @@ import errno
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock
 
+from ragcache.durable import replace_file
 from ragcache.errors import (
     StoreDamagedError,
     StoreFullError,
@@ -42,8 +42,8 @@ def save_folder(folder: Path, files: Mapping[str, bytes], facts: Mapping[str, An
         with FileLock(folder / ".lock"):
             former = _former_files(folder)
             for name, data in files.items():
-                replace_file(folder / _stored_name(name, digests[name]), data)
-            replace_file(folder / MANIFEST, manifest.encode())
+                replace_file(folder / _stored_name(name, digests[name]), [data])
+            replace_file(folder / MANIFEST, [manifest.encode()])
             for path in former - {folder / _stored_name(*item) for item in digests.items()}:
                 path.unlink(missing_ok=True)
 
@@ -63,21 +63,6 @@ def load_folder(folder: Path, names: tuple[str, ...]) -> tuple[dict[str, bytes],
             ) from error
         manifest = _parse(raw, folder)
         return {name: _verified(folder, name, manifest["files"].get(name)) for name in names}, manifest
-
-
-def replace_file(path: Path, data: bytes) -> None:
-    """Write `data` to `path` in one step: readers see the former file or the new one, never a part."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
 
 
 def _stored_name(name: str, digest: str) -> str:

@@ -6,9 +6,9 @@ import asyncio
 import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
+from ragcache.closing import Closing
 from ragcache.engine import Engine, load
 from ragcache.errors import ConfigError, EngineClosedError
 from ragcache.registry import Registry
@@ -33,7 +33,7 @@ class EngineSpec:
     shared: tuple[str, ...] = ()
 
 
-class EngineHandle:
+class EngineHandle(Closing):
     """Thread-safe. LangChain copies and re-creates its objects freely: all of them share this handle.
 
     Copying returns the handle itself. Pickling carries the spec, so another process loads its own weights.
@@ -98,14 +98,6 @@ class EngineHandle:
             engine.close()
             if engine.registry is not None:
                 engine.registry.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __copy__(self) -> Self:
         return self

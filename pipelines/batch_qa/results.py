@@ -7,16 +7,16 @@ import os
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from ragcache.closing import Closing
 from ragcache.errors import ConfigError, InputError
 from ragcache.evaluation.exclusive import exclusive
 
 Row = Mapping[str, Any]
 
 
-class Results:
+class Results(Closing):
     """Rows of one file, opened by one process at a time. Every row says which model gave it.
 
     With `resume` finished rows stay and are skipped, failed ones are dropped so that they are tried again,
@@ -63,14 +63,6 @@ class Results:
     def close(self) -> None:
         """Let others open the file; may be called twice."""
         self._open.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _rows(self) -> list[dict[str, Any]]:
         data = self.path.read_bytes()

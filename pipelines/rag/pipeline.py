@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
+from ragcache.closing import Closing
 from ragcache.connectors.embedder import Embedder, MiniLMEmbedder
 from ragcache.decoding.denoise import DecodingOptions
 from ragcache.engine import Completion, Engine, Request, load
@@ -39,7 +39,7 @@ class Answer:
         return cite(self.text, (hit.chunk for hit in self.sources))
 
 
-class RagPipeline:
+class RagPipeline(Closing):
     """Documents in, answers out. Engine and registry stay the caller's, unless they were made here."""
 
     def __init__(
@@ -132,14 +132,6 @@ class RagPipeline:
     def close(self) -> None:
         """Let go of an engine and a store that were made here; may be called again."""
         self._owned.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _register(self, chunks: Sequence[Chunk]) -> None:
         """Name the chunks, for `ragcache affix list`; a store that fails is no obstacle."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ragcache.connectors.store_folder import replace_file
+from ragcache.durable import replace_file
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -55,7 +55,7 @@ class VectorCache:
         np.savez(file, keys=self._keys, vectors=self._vectors)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(self.path, file.getvalue())
+            replace_file(self.path, [file.getvalue()])
         except OSError as error:
             _log.warning("Vectors are not cached: %s cannot be written (%s)", self.path, error)
 

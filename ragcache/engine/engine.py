@@ -9,9 +9,8 @@ import time
 from collections.abc import Callable, Collection, Generator, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
-from types import TracebackType
-from typing import Self
 
+from ragcache.closing import Closing
 from ragcache.decoding.step import forward
 from ragcache.engine.costs import RowCost
 from ragcache.engine.job import Job
@@ -40,7 +39,7 @@ from ragcache.reuse.policy import ReusePolicy
 DEVICE_BYTES = 2 * 2**30
 
 
-class Engine:
+class Engine(Closing):
     """Thread-safe. `submit` from anywhere; waiting requests are batched, answers never depend on peers.
 
     `registry` None builds every page anew. `match_registered` also reuses registered texts that stand
@@ -203,14 +202,6 @@ class Engine:
                 self._prefetcher.close()
         if threading.current_thread() is not self._worker:  # a callback may close, and cannot wait for itself
             self._worker.join()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _serve(self) -> None:
         active: list[Job] = []

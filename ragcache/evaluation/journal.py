@@ -12,9 +12,9 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
+from ragcache.closing import Closing
 from ragcache.errors import InputError
 from ragcache.evaluation.answers import Answer, Key
 from ragcache.evaluation.exclusive import exclusive
@@ -25,7 +25,7 @@ _ELSE = "choose another file or delete it"
 _NOTHING = object()
 
 
-class Journal:
+class Journal(Closing):
     """The answers in the file at `path`, which is made when absent; a context manager, for one thread.
 
     `header` is what must be equal for answers to belong together: JSON values by name, such as model,
@@ -71,14 +71,6 @@ class Journal:
     def close(self) -> None:
         """Let others open the file; may be called twice."""
         self._open.close()
-
-    def __enter__(self) -> Journal:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _load(self, header: bytes) -> None:
         self._file.seek(0)

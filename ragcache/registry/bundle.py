@@ -20,11 +20,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ragcache.durable import Bytes
+
 FORMAT = 1
 SEALED_NAME = "ragcache bundle"
 MAGIC = b"RAGBNDL1"
 LENGTH = struct.Struct("<Q")
-Bytes = bytes | memoryview
 
 
 @dataclass(frozen=True)

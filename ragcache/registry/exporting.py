@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from ragcache.durable import Bytes, replace_file
 from ragcache.errors import BundleError, InputError
 from ragcache.registry.bundle import (
     SEALED_NAME,
-    Bytes,
     Entry,
     Head,
     Maker,
@@ -30,7 +27,6 @@ from ragcache.registry.payload import payload_parts
 from ragcache.registry.portable import key_of, pack
 from ragcache.registry.records import AffixRecord, PageRow
 from ragcache.registry.shelf import Shelf
-from ragcache.registry.store import sync_folder
 
 
 def export_affixes(shelf: Shelf, records: Sequence[AffixRecord], path: Path, maker: Maker) -> TransferReport:
@@ -95,19 +91,7 @@ def _read(shelf: Shelf, digest: str) -> tuple[AffixKey, Payload]:
 
 def _write(path: Path, parts: Iterable[Bytes]) -> None:
     try:
-        descriptor, temporary = tempfile.mkstemp(prefix=".ragcache-", dir=path.parent)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                for part in parts:
-                    file.write(part)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(temporary)
-            raise
-        sync_folder(path.parent)
+        replace_file(path, parts)
     except OSError as error:
         raise BundleError(
             f"{path} cannot be written ({error.strerror}); name a file in a folder of yours, with room."

@@ -9,6 +9,7 @@ from contextlib import suppress
 
 from torch import Tensor
 
+from ragcache.durable import sync_folder
 from ragcache.errors import StoreDamagedError
 from ragcache.page import Page
 from ragcache.registry.codecs import codec_for, dtype_named
@@ -16,7 +17,7 @@ from ragcache.registry.key import AffixKey, canonical_digest
 from ragcache.registry.page_io import PageIO, Payload
 from ragcache.registry.payload import PayloadInfo, Stamp, stamp_of
 from ragcache.registry.records import PageRow, is_digest
-from ragcache.registry.store import Store, sync_folder
+from ragcache.registry.store import Store
 
 
 class PageFiles:

@@ -14,10 +14,11 @@ import unicodedata
 from dataclasses import asdict
 from pathlib import Path
 
+from ragcache.durable import sync_folder
 from ragcache.errors import InputError, StoreDamagedError, UnknownAffixError
 from ragcache.registry.payload import Stamp, stamp_of
 from ragcache.registry.records import AffixRecord
-from ragcache.registry.store import Store, sync_folder
+from ragcache.registry.store import Store
 from ragcache.text import normalise
 
 NAME_LIMIT = 1000

@@ -8,9 +8,9 @@ import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
+from ragcache.closing import Closing
 from ragcache.errors import InputError
 from ragcache.page import Page
 from ragcache.registry.codecs import codec_for
@@ -39,7 +39,7 @@ class _Found(NamedTuple):
     load_s: float | None
 
 
-class Registry(KeptStore):
+class Registry(KeptStore, Closing):
     """Pages on disk, found by `AffixKey`, and texts, found by name. Threads and processes may share it.
 
     `limit_bytes` bounds the page files exactly, `quotas` those of single namespaces (0 stores none of
@@ -204,17 +204,6 @@ class Registry(KeptStore):
                 self._shared.close()
             self._shelf.close()
             self._memory.clear()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _remote(given: str | Remote) -> Remote:

@@ -30,6 +30,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from ragcache.durable import sync_folder
 from ragcache.errors import (
     RegistryError,
     StoreDamagedError,
@@ -220,15 +221,6 @@ class Store:
         if error.errno in _READ_ONLY:
             return StoreReadOnlyError(f"{self.path} cannot be written to ({error}); check its permissions.")
         return StoreUnavailableError(f"{self.path} does not respond ({error}); try again, or check the disk.")
-
-
-def sync_folder(path: Path) -> None:
-    """Make renames in a folder durable. Raises OSError."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _make_folder(path: Path) -> None:
