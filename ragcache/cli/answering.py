@@ -11,6 +11,7 @@ from ragcache.cli.output import Stopwatch
 from ragcache.cli.stores import StoreChoice, store_folder
 from ragcache.connectors.embedder import MiniLMEmbedder
 from ragcache.decoding.denoise import DecodingOptions
+from ragcache.decoding.short_form import parse_decoding
 from ragcache.engine import Engine, LoadedModel, load
 from ragcache.engine.placement import parse_dtype
 from ragcache.errors import ConfigError
@@ -47,6 +48,7 @@ class Settings:
         codec: str,
         max_tokens: int | None,
         seed: int,
+        decoding: Sequence[str] | None = None,
     ) -> Settings:
         """Settings from the options of the command line. Raises `ConfigError`."""
         if top_k < 1:
@@ -55,11 +57,12 @@ class Settings:
             chosen = parse_policy(policy)
         else:
             chosen = ReusePolicy() if budget is None else ReusePolicy(budget)
-        decoding = DecodingOptions(seed=seed)
+        options = DecodingOptions(seed=seed)
         if max_tokens is not None:
-            decoding = DecodingOptions(max_tokens=max_tokens, seed=seed)
+            options = DecodingOptions(max_tokens=max_tokens, seed=seed)
+        options = parse_decoding(decoding or (), options)
         parse_dtype(dtype)
-        return cls(model, device, dtype, top_k, chosen, codec_for(codec).name, decoding)
+        return cls(model, device, dtype, top_k, chosen, codec_for(codec).name, options)
 
 
 @contextmanager

@@ -21,6 +21,7 @@ def ask(
     shared: options.Shared = None,
     max_tokens: options.MaxTokens = None,
     seed: options.Seed = 0,
+    decoding: options.Decoding = None,
     device: options.Device = "auto",
     dtype: options.Dtype = "auto",
     compare: options.Compare = True,
@@ -43,6 +44,7 @@ def ask(
         codec=codec,
         max_tokens=max_tokens,
         seed=seed,
+        decoding=decoding,
     )
     chosen = StoreChoice(store, remote, namespace, shared or ())
     with answering(question, documents, settings, chosen, watch) as pipeline:

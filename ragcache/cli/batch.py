@@ -34,6 +34,7 @@ def batch(
     top_k: options.TopK = 4,
     max_tokens: options.MaxTokens = None,
     seed: options.Seed = 0,
+    decoding: options.Decoding = None,
     model: options.Model = "nano",
     store: options.Store = None,
     remote: options.Remote = None,
@@ -63,6 +64,7 @@ def batch(
         codec=codec,
         max_tokens=max_tokens,
         seed=seed,
+        decoding=decoding,
     )
     chosen = StoreChoice(store, remote, namespace, shared or ())
     files = Files(source, out, tuple(docs or ()), form, resume, overwrite)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +25,8 @@ from ragcache.reuse.plan import make_plan
 from ragcache.reuse.policy import Full, ReusePolicy, parse_policy
 
 REQUIRED = ("parts", "gen_length", "block_length")
-OPTIONAL = ("threshold", "steps", "cache", "budget", "policy", "temperature", "seed")
+SAMPLING = ("temperature", "seed", "top_k", "top_p", "min_tokens", "confidence")
+OPTIONAL = ("threshold", "steps", "cache", "budget", "policy", *SAMPLING)
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def run_case(
     canvas = Canvas.of(config, case.prompt, options.max_tokens, options.block_length or 0)
     segments = _segments(predictor, case, table)
     plan = run(predictor, make_plan(predictor, canvas, segments, policy, GatherKV, table))
-    run(predictor, clock.time(denoise(canvas, plan.at_block, plan.kv, options)))
+    run(predictor, clock.time(denoise(canvas, plan.at_block, plan.kv, options, ends=(config.eos_id,))))
     return {
         "tokens": canvas.answer(),
         "anchors": plan.anchors.tolist(),
@@ -100,9 +102,22 @@ def _options(record: Record) -> DecodingOptions:
         block_length=block_length,
         rule=_rule(record, -(-length // block_length)),
         cache=values.get("cache", "dual"),
-        temperature=record.number("temperature") if "temperature" in values else 0.0,
-        seed=record.whole("seed", least=0) if "seed" in values else 0,
+        **_sampling(record),
     )
+
+
+def _sampling(record: Record) -> dict[str, Any]:
+    """What the case says of sampling; the rest is as ever."""
+    read: dict[str, Callable[[str], Any]] = {
+        "temperature": record.number,
+        "top_p": record.number,
+        "confidence": record.text,
+    }
+    return {
+        name: read[name](name) if name in read else record.whole(name, least=0)
+        for name in SAMPLING
+        if name in record.values
+    }
 
 
 def _rule(record: Record, blocks: int) -> CommitRule:

@@ -19,7 +19,9 @@ def chat(
     shared: options.Shared = None,
     max_tokens: options.MaxTokens = None,
     seed: options.Seed = 0,
+    decoding: options.Decoding = None,
     device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
 ) -> None:
     """Talk about documents; documents and earlier turns are reused. /why, /new and /quit are commands.
 
@@ -35,12 +37,14 @@ def chat(
     settings = Settings.checked(
         model=model,
         device=device,
+        dtype=dtype,
         top_k=top_k,
         budget=budget,
         policy=policy,
         codec=codec,
         max_tokens=max_tokens,
         seed=seed,
+        decoding=decoding,
     )
     documents = read_documents(None, docs, budget, policy, watch)
     chosen = StoreChoice(store, remote, namespace, shared or ())

@@ -44,6 +44,7 @@ def evaluate(
     codec: Annotated[
         str, typer.Option("--codec", help="How pages are stored, separated by commas: raw, int8, int4, fp8.")
     ] = "raw",
+    decoding: options.Decoding = None,
     model: options.Model = "nano",
     device: options.Device = "auto",
     dtype: options.Dtype = "auto",
@@ -59,6 +60,8 @@ def evaluate(
     from ragcache.cli.evaluating import Plan, from_documents, from_file, from_generators, run
     from ragcache.cli.reporting import page
     from ragcache.decoding.caches import parse_cache
+    from ragcache.decoding.denoise import DecodingOptions
+    from ragcache.decoding.short_form import parse_decoding
     from ragcache.evaluation.placement import placement_named
     from ragcache.evaluation.summary import summarise
     from ragcache.registry import codec_for
@@ -69,6 +72,7 @@ def evaluate(
     for name in placements:
         placement_named(name)
     parse_cache(cache)
+    parse_decoding(decoding or (), DecodingOptions())
     codecs = tuple(dict.fromkeys(codec_for(text.strip()).name for text in codec.split(",")))
     if questions is not None:
         loaded = from_documents(questions, docs or [], n, top_k)
@@ -78,7 +82,7 @@ def evaluate(
         loaded = from_generators(dataset, n)
     for warning in loaded.warnings:
         complain("warning", warning)
-    plan = Plan(loaded.sets, policies, placements, cache, codecs)
+    plan = Plan(loaded.sets, policies, placements, cache, codecs, tuple(decoding or ()))
     answers = run(plan, model=model, device=device, dtype=dtype, journal=journal)
     rows = summarise(answers)
     result = {"rows": [asdict(row) for row in rows]}

@@ -16,6 +16,7 @@ from rich.progress import Progress, TaskID
 from ragcache.cli.output import console
 from ragcache.connectors.embedder import MiniLMEmbedder
 from ragcache.decoding.denoise import DecodingOptions
+from ragcache.decoding.short_form import parse_decoding
 from ragcache.engine import Engine, load
 from ragcache.evaluation.answers import Answer
 from ragcache.evaluation.examples import read_examples, read_questions
@@ -72,10 +73,11 @@ class Plan:
     placements: tuple[str, ...]
     cache: str = "dual"
     codecs: tuple[str, ...] = ("raw",)
+    decoding: tuple[str, ...] = ()
 
     def trials(self) -> list[Trial]:
         """One for every data set and placement."""
-        options = DecodingOptions(cache=self.cache)
+        options = parse_decoding(self.decoding, DecodingOptions(cache=self.cache))
         return [
             Trial(name, examples, self.policies, placement, options, self.codecs)
             for name, examples in self.sets.items()
@@ -85,7 +87,9 @@ class Plan:
     def header(self, model: str) -> dict[str, Any]:
         """What must be equal for a journal to be gone on with."""
         asked = [[e.question, *e.docs, e.answer] for examples in self.sets.values() for e in examples]
+        said = {"decoding": sorted(self.decoding)} if self.decoding else {}
         return {
+            **said,
             "model": model,
             "cache": self.cache,
             "datasets": {name: len(examples) for name, examples in self.sets.items()},

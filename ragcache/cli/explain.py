@@ -28,6 +28,7 @@ def explain(
     shared: options.Shared = None,
     max_tokens: options.MaxTokens = None,
     seed: options.Seed = 0,
+    decoding: options.Decoding = None,
     device: options.Device = "auto",
     dtype: options.Dtype = "auto",
     compare: options.Compare = True,
@@ -52,6 +53,7 @@ def explain(
         codec=codec,
         max_tokens=max_tokens,
         seed=seed,
+        decoding=decoding,
     )
     chosen = StoreChoice(store, remote, namespace, shared or ())
     with answering(question, documents, settings, chosen, watch) as pipeline:

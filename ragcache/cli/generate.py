@@ -37,7 +37,7 @@ def generate(
 
     A case is {"parts": [[is_affix, [ids]], ...], "gen_length", "block_length"} with "threshold" or "steps",
     and optionally "cache" (none, prefix, dual, dllm, window), "budget" or "policy", "temperature",
-    "seed". Lines before a bad one are answered.
+    "seed", "top_k", "top_p", "min_tokens", "confidence". Lines before a bad one are answered.
     """
     from ragcache.cli.cases import Case, run_case
     from ragcache.engine.loaded_model import load_fingerprint, load_predictor

@@ -32,6 +32,16 @@ Codec = Annotated[
 ]
 MaxTokens = Annotated[int | None, typer.Option("--max-tokens", help="Length of the answer. [default: 32]")]
 Seed = Annotated[int, typer.Option("--seed", help="For sampling.")]
+Decoding = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--decoding",
+        metavar="NAME=VALUE",
+        help="top_k, top_p, temperature, min_tokens, confidence, threshold, steps, sampler, ...; repeatable. "
+        "[default: the model's own]",
+        show_default=False,
+    ),
+]
 Compare = Annotated[bool, typer.Option("--compare/--no-compare", help="Time a full recompute too.")]
 Model = Annotated[
     str, typer.Option("--model", help="nano, a checkpoint folder, or a hub id: org/name, org/name@revision.")

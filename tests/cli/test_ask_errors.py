@@ -53,6 +53,8 @@ def refused(result: Result, *parts: str) -> None:
         ({"store": "~nobody-is-called-so/" + "s" * 300}, "--store: cannot create the store folder"),
         ({"seed": -1}, "seed must be from 0"),
         ({"top_k": 0}, "--top-k must be at least 1"),
+        ({"decoding": "top_p=2"}, "top_p must be above 0 and at most 1"),
+        ({"decoding": "colour=red"}, "unknown decoding option 'colour'"),
         ({"max_tokens": 0}, "max_tokens must be at least 1"),
         ({"max_tokens": 10_000}, "over the model's window of 512"),
     ],

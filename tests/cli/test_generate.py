@@ -102,6 +102,24 @@ def test_sampling_depends_on_the_seed_alone(generate: Generate) -> None:
     assert one == again != other
 
 
+def test_sampling_may_be_narrowed(generate: Generate) -> None:
+    warm = {**CASE, "temperature": 2.0, "seed": 1}
+    narrow = [{**warm, "top_k": 1}, {**warm, "top_p": 1e-9}, {**warm, "temperature": 0}, warm]
+    best, nucleus, cold, drawn = (row["tokens"] for row in rows(generate(narrow)))
+    assert best == nucleus == cold != drawn
+    by_chance = rows(generate([{**CASE, "confidence": "random", "threshold": 1.0}]))[0]
+    assert by_chance["tokens"] != cold
+
+
+def test_no_answer_ends_before_its_least_length(generate: Generate) -> None:
+    hot = {**CASE, "temperature": 50.0, "gen_length": 64, "block_length": 32, "threshold": 0.0}
+    eos = json.loads((GOLDEN / "config.json").read_text())["eos_token_id"]
+    answers = [rows(generate([{**hot, "seed": s, "min_tokens": n} for s in range(4)])) for n in (0, 64)]
+    free, held = ([row["tokens"] for row in found] for found in answers)
+    assert any(eos in tokens for tokens in free)
+    assert not any(eos in tokens for tokens in held)
+
+
 def test_fixed_steps_count_over_all_blocks(generate: Generate) -> None:
     case = {**CASE, "threshold": None, "steps": 4}
     assert [row["nfe"] for row in rows(generate([case, {**case, "steps": 8}]))] == [4, 8]
@@ -137,6 +155,12 @@ def test_fixed_steps_count_over_all_blocks(generate: Generate) -> None:
         ({"temperature": float("inf")}, "temperature"),
         ({"seed": -1}, "'seed'"),
         ({"seed": 2**64}, "'seed'"),
+        ({"top_k": 0}, "top_k must be at least 1"),
+        ({"top_k": 1.5}, "'top_k'"),
+        ({"top_p": 2}, "top_p must be above 0"),
+        ({"min_tokens": -1}, "'min_tokens'"),
+        ({"confidence": "hope"}, "unknown confidence 'hope'"),
+        ({"confidence": 3}, "'confidence'"),
         ({"colour": "red"}, "unknown field 'colour'"),
     ],
     ids=str,
