@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from ragcache.closing import Closing
 from ragcache.engine import Engine, load
+from ragcache.engine.placement import name_of, parse_dtype
 from ragcache.errors import ConfigError, EngineClosedError
 from ragcache.registry import Registry
 from ragcache.reuse.policy import ReusePolicy
@@ -19,6 +20,8 @@ from ragcache.reuse.policy import ReusePolicy
 class EngineSpec:
     """What to load. `store` is the registry's folder; None keeps no pages between calls.
 
+    `device` and `dtype` are as in `ragcache.engine.load`; an unknown dtype raises `ConfigError` at once, what
+    this machine lacks when the model is loaded.
     `match_registered` also reuses texts registered in the store that stand unmarked in a prompt. `remote`,
     `namespace` and `shared` are as in `Registry` and `Engine`.
     """
@@ -31,6 +34,10 @@ class EngineSpec:
     remote: str | None = None
     namespace: str = "default"
     shared: tuple[str, ...] = ()
+    dtype: str = "auto"
+
+    def __post_init__(self) -> None:
+        parse_dtype(self.dtype)
 
 
 class EngineHandle(Closing):
@@ -52,7 +59,8 @@ class EngineHandle(Closing):
         """A handle on the caller's own engine, which `close` leaves open; it cannot be pickled."""
         device = str(engine.model.predictor.device)
         spec = EngineSpec(engine.model.name, None, device, engine.max_batch, engine.match_registered)
-        spec = replace(spec, namespace=engine.namespace, shared=engine.shared)
+        dtype = name_of(engine.model.predictor.dtype)
+        spec = replace(spec, namespace=engine.namespace, shared=engine.shared, dtype=dtype)
         handle = cls(spec)
         handle._engine, handle._lent = engine, True
         return handle
@@ -115,7 +123,7 @@ class EngineHandle(Closing):
 
     def _load(self) -> Engine:
         spec = self.spec
-        model = load(spec.model, device=spec.device)
+        model = load(spec.model, device=spec.device, dtype=spec.dtype)
         registry = None if spec.store is None else Registry(spec.store, remote=spec.remote)
         return Engine(
             model,

@@ -33,12 +33,16 @@ CALL_OPTIONS = (
     "steps",
     "temperature",
     "seed",
+    "top_k",
+    "top_p",
+    "min_tokens",
+    "confidence",
     "policy",
     "budget",
     "codec",
     "affixes",
 )
-_SPEC = ("model", "store", "device", "remote", "namespace", "shared")
+_SPEC = ("model", "store", "device", "dtype", "remote", "namespace", "shared")
 
 # pydantic cannot look into a policy, which may hold anyone's criterion; `chosen_policy` checks it.
 _Policy: TypeAlias = Annotated[ReusePolicy | str | None, GetPydanticSchema(lambda *_: any_schema())]
@@ -47,11 +51,11 @@ _Policy: TypeAlias = Annotated[ReusePolicy | str | None, GetPydanticSchema(lambd
 class EngineSettings(BaseModel):
     """Fields shared by all faces of one engine. Construction loads nothing; unknown fields are refused.
 
-    Give `engine` to share one, else `model`, `store`, `device` and `remote` say what to load on first use.
+    Give `engine` to share one, else `model`, `store`, `device`, `dtype` and `remote` say what to load on first use.
     Names and pages are those of `namespace`; affixes named in `shared` may be the public ones.
     `max_tokens` and `block_length` are in tokens, `timeout` in seconds from the call on; `max_retries` is how
     often a call is made again whose forward raised. `steps` are denoising steps per block, None commits
-    whatever is confident. `policy` may be in short form (`parse_policy`), and `budget` is short for a policy
+    whatever is confident. `top_k`, `top_p`, `min_tokens` and `confidence` are those of `DecodingOptions`. `policy` may be in short form (`parse_policy`), and `budget` is short for a policy
     of that budget. `codec` says how pages are stored. `affixes` maps names to texts: wherever one stands in
     a prompt it is reused under its name.
     """
@@ -62,6 +66,7 @@ class EngineSettings(BaseModel):
     model: str = Field(default="nano", frozen=True)
     store: Path | None = Field(default=None, frozen=True)
     device: str = Field(default="auto", frozen=True)
+    dtype: str = Field(default="auto", frozen=True)
     remote: str | None = Field(default=None, frozen=True)
     namespace: str = Field(default="default", frozen=True)
     shared: tuple[str, ...] = Field(default=(), frozen=True)
@@ -70,6 +75,10 @@ class EngineSettings(BaseModel):
     steps: int | None = None
     temperature: float = 0.0
     seed: int = 0
+    top_k: int | None = None
+    top_p: float | None = None
+    min_tokens: int = 0
+    confidence: str | None = None
     stop: list[str] | None = None
     timeout: float | None = None
     max_retries: int = Field(default=0, ge=0)
@@ -171,6 +180,10 @@ class EngineSettings(BaseModel):
             rule=None if self.steps is None else FixedSteps(self.steps),
             temperature=self.temperature,
             seed=self.seed,
+            top_k=self.top_k,
+            top_p=self.top_p,
+            min_tokens=self.min_tokens,
+            confidence=self.confidence,
         )
 
     def merged_stop(self, stop: Sequence[str] | None) -> list[str]:
@@ -197,6 +210,7 @@ class EngineSettings(BaseModel):
             "model": self.model,
             "store": None if self.store is None else str(self.store),
             "device": self.device,
+            "dtype": self.dtype,
             "namespace": self.namespace,
             "shared": list(self.shared),
             "match_registered": self.engine.spec.match_registered,
@@ -205,6 +219,10 @@ class EngineSettings(BaseModel):
             "steps": self.steps,
             "temperature": self.temperature,
             "seed": self.seed,
+            "top_k": self.top_k,
+            "top_p": self.top_p,
+            "min_tokens": self.min_tokens,
+            "confidence": self.confidence,
             "stop": self.stop or [],
             "policy": policy.name,
             "codec": self.chosen_codec(),

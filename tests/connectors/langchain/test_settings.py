@@ -60,6 +60,11 @@ def test_construction_loads_nothing_and_is_cheap() -> None:
         {"affixes": {"a": " "}},
         {"stop": "END"},
         {"engine": "nano"},
+        {"dtype": "fp7"},
+        {"top_k": 0},
+        {"top_p": 0.0},
+        {"min_tokens": -1},
+        {"confidence": "hope"},
     ],
 )
 def test_unknown_fields_and_unusable_values_are_refused(fields: dict[str, Any]) -> None:
@@ -96,6 +101,10 @@ def test_the_settings_name_all_that_changes_the_output(make_llm: MakeLLM) -> Non
         {"steps": 2},
         {"temperature": 0.5},
         {"seed": 1},
+        {"top_k": 3},
+        {"top_p": 0.5},
+        {"min_tokens": 2},
+        {"confidence": "entropy"},
         {"stop": ["x"]},
         {"budget": 0.3},
         {"codec": "int8"},
@@ -103,7 +112,7 @@ def test_the_settings_name_all_that_changes_the_output(make_llm: MakeLLM) -> Non
     ]
     keys = {str(make_llm(**fields)._identifying_params) for fields in variants}
     handles = [EngineSpec("other"), EngineSpec(store=Path("x")), EngineSpec(match_registered=False)]
-    handles += [EngineSpec(namespace="a"), EngineSpec(shared=("x",))]
+    handles += [EngineSpec(namespace="a"), EngineSpec(shared=("x",)), EngineSpec(dtype="bf16")]
     keys |= {str(RagCacheLLM(engine=EngineHandle(spec))._identifying_params) for spec in handles}
     assert len(keys) == len(variants) + len(handles)
 
@@ -174,9 +183,9 @@ def test_a_handle_loads_once_for_all_threads(
 ) -> None:
     loads, load = [], handle_module.load
 
-    def counted(model: str, *, device: str) -> Any:
+    def counted(model: str, *, device: str, dtype: str) -> Any:
         loads.append(threading.get_ident())
-        return load(model, device=device)
+        return load(model, device=device, dtype=dtype)
 
     monkeypatch.setattr(handle_module, "load", counted)
     with EngineHandle(EngineSpec(str(checkpoint), store)) as handle, ThreadPoolExecutor(4) as threads:
@@ -188,6 +197,25 @@ def test_a_handle_loads_once_for_all_threads(
     with pytest.raises(EngineClosedError):
         handle.get()
     handle.close()
+
+
+def test_device_and_dtype_are_followed(checkpoint: Path) -> None:
+    llm = RagCacheLLM(model=str(checkpoint), device="cpu", dtype="bf16")
+    assert llm.engine.get().model.key((1, 2)).dtype == "bfloat16"
+    assert RagCacheLLM(engine=EngineHandle.of(llm.engine.get())).dtype == "bf16"
+    llm.engine.close()
+    with pytest.raises(ValidationError, match="unknown dtype 'fp7'; use auto"):
+        RagCacheLLM(dtype="fp7")
+    for device in ("abacus", "cuda:99"):
+        with pytest.raises(ConfigError, match=f"device '{device}'"):
+            RagCacheLLM(model=str(checkpoint), device=device).invoke("hi")
+
+
+def test_sampling_options_reach_the_engine(make_llm: MakeLLM) -> None:
+    said = {"top_k": 3, "top_p": 0.5, "min_tokens": 2, "confidence": "entropy"}
+    options = make_llm(**said).request(Prompt.user("hi"), None).options
+    assert {name: getattr(options, name) for name in said} == said
+    assert make_llm().with_options(said).decoding_options() == options
 
 
 def test_closing_a_handle_leaves_the_callers_engine_open(engine: Engine) -> None:
