@@ -29,6 +29,7 @@ RANK = {layer: rank for rank, row in enumerate(LAYERS) for layer in row}
 # Where a third party may be imported; nowhere else in the library or the training code.
 CONFINED = {
     "transformers": (),
+    "torchao": ("ragcache/model/int8.py",),
     "tokenizers": ("ragcache/prompt", "connectors/minilm.py", "training"),
     "diskcache": ("ragcache/registry",),
     "langchain": ("connectors",),
@@ -47,6 +48,7 @@ CONFINED = {
 }
 OPTIONAL = {
     "transformers",
+    "torchao",
     "sentence_transformers",
     "matplotlib",
     "cryptography",

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from ragcache.closing import Closing
 from ragcache.engine import Engine, load
-from ragcache.engine.placement import name_of, parse_dtype
+from ragcache.engine.placement import parse_dtype
 from ragcache.errors import ConfigError, EngineClosedError
 from ragcache.registry import Registry
 from ragcache.reuse.policy import ReusePolicy
@@ -59,8 +59,9 @@ class EngineHandle(Closing):
         """A handle on the caller's own engine, which `close` leaves open; it cannot be pickled."""
         device = str(engine.model.predictor.device)
         spec = EngineSpec(engine.model.name, None, device, engine.max_batch, engine.match_registered)
-        dtype = name_of(engine.model.predictor.dtype)
-        spec = replace(spec, namespace=engine.namespace, shared=engine.shared, dtype=dtype)
+        spec = replace(
+            spec, namespace=engine.namespace, shared=engine.shared, dtype=engine.model.dtype
+        )
         handle = cls(spec)
         handle._engine, handle._lent = engine, True
         return handle

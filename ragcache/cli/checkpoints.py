@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -12,12 +13,13 @@ from ragcache.decoding.denoise import DecodingOptions
 from ragcache.engine.loaded_model import check_vocabulary
 from ragcache.engine.placement import name_of, parse_dtype, pick_device
 from ragcache.errors import CheckpointError
-from ragcache.model.catalog import find_checkpoint, find_config
+from ragcache.model.catalog import DESCRIPTION, HubModel, find_config, find_model, offline
 from ragcache.model.checkpoint import Checkpoint, blank_model, size_bytes
 from ragcache.model.config import ModelConfig
 from ragcache.model.config_file import read_config, read_raw
 from ragcache.model.families import Family
 from ragcache.model.memory import Load, free_bytes, memory_need
+from ragcache.model.remote_headers import remote_headers
 from ragcache.model.supported import FAMILIES
 from ragcache.model.weights import read_tensors
 from ragcache.prompt import ChatTokenizer
@@ -60,19 +62,20 @@ def describe(model: str, ask: Ask, *, device: str, dtype: str) -> dict[str, Any]
     chosen, wanted = pick_device(device), parse_dtype(dtype)
     folder = find_config(model)
     config = read_config(folder)
-    kind = wanted or _stored(read_raw(folder))
+    int8 = wanted == torch.int8
+    kind = _stored(read_raw(folder)) if wanted is None or int8 else wanted
     shapes = {name: parameter.shape for name, parameter in blank_model(config).named_parameters()}
     options = with_defaults(DecodingOptions(), config)
     answer = ask.max_tokens or options.max_tokens
     load = Load(ask.batch, ask.affix_tokens, ask.prompt_tokens, answer, options.block_length or answer)
-    need = memory_need(config, kind, size_bytes(shapes, kind), load)
+    need = memory_need(config, kind, size_bytes(shapes, kind, int8=int8), load)
     return {
         "model_type": FAMILIES[config.family].model_type,
         "parameters": sum(shape.numel() for shape in shapes.values()),
         "layers": config.layers,
         "max_tokens": config.max_tokens,
         "attention": attention(config),
-        "dtype": name_of(kind),
+        "dtype": name_of(kind) + ", weights in int8" * int8,
         "kv_bytes_per_token": config.kv_elements_per_token * kind.itemsize,
         **_habits(FAMILIES[config.family]),
         "memory": {**asdict(need), "total_bytes": need.total_bytes},
@@ -94,10 +97,17 @@ def _stored(raw: dict[str, Any]) -> torch.dtype:
     return kind if isinstance(kind, torch.dtype) and kind.is_floating_point else torch.bfloat16
 
 
-def check_checkpoint(model: str, *, headers_only: bool) -> dict[str, Any]:
-    """Tensors and files that were found sound. Raises `CheckpointError` naming what is not."""
-    folder = find_checkpoint(model)
-    checkpoint = Checkpoint.open(folder)
+def check_checkpoint(model: str, *, headers_only: bool | None) -> dict[str, Any]:
+    """Tensors and files that were found sound, and what was `read`: headers, or every number.
+
+    `headers_only` None is True for a hub id, of which nothing else is downloaded then.
+    Raises `CheckpointError` naming what is not sound.
+    """
+    found = find_model(model)
+    if headers_only is None:
+        headers_only = isinstance(found, HubModel)
+    checkpoint = _opened(found, headers_only)
+    folder = checkpoint.folder
     check_vocabulary(folder, ChatTokenizer.from_folder(folder), checkpoint.config)
     if not headers_only:
         broken = [
@@ -109,4 +119,15 @@ def check_checkpoint(model: str, *, headers_only: bool) -> dict[str, Any]:
                 f"{folder}: NaN or infinite numbers in {', '.join(broken[:MOST_NAMED])}{more}; "
                 "take the weights from the original checkpoint"
             )
-    return {"model": model, "tensors": len(checkpoint.stored), "files": len(checkpoint.files), "ok": True}
+    read = "headers" if headers_only else "every number"
+    counts = {"tensors": len(checkpoint.stored), "files": len(checkpoint.files)}
+    return {"model": model, **counts, "read": read, "ok": True}
+
+
+def _opened(found: Path | HubModel, headers_only: bool) -> Checkpoint:
+    if isinstance(found, Path):
+        return Checkpoint.open(found)
+    if not headers_only or offline():
+        return Checkpoint.open(found.fetch())
+    folder = found.fetch(DESCRIPTION)
+    return Checkpoint.open(folder, remote_headers(found, folder))

@@ -76,7 +76,15 @@ def show(
 @app.command()
 def check(
     model: Name,
-    headers: Annotated[bool, typer.Option("--headers", help="Do not read the weights themselves.")] = False,
+    headers: Annotated[
+        bool | None,
+        typer.Option(
+            "--headers/--numbers",
+            help="Read headers alone, or every number. [default: numbers; headers of a hub id, so that its "
+            "weights are not downloaded]",
+            show_default=False,
+        ),
+    ] = None,
     as_json: options.Json = False,
 ) -> None:
     """Check a checkpoint: config, tensors and their shapes, tokenizer, and numbers that are none."""
@@ -86,5 +94,4 @@ def check(
     if as_json:
         print_json(found)
         return
-    read = "headers" if headers else "every number"
-    typer.echo(f"{model}: ok, {found['tensors']} tensors in {found['files']} files, {read} read")
+    typer.echo(f"{model}: ok, {found['tensors']} tensors in {found['files']} files, {found['read']} read")

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from ragcache.decoding.encode import ALONE, Scaffold
-from ragcache.engine.placement import parse_dtype, pick_device, pick_dtype
+from ragcache.engine.placement import name_of, parse_dtype, pick_device, pick_precision
 from ragcache.errors import CheckpointError
 from ragcache.model.catalog import find_checkpoint
 from ragcache.model.checkpoint import Checkpoint
@@ -20,16 +20,24 @@ from ragcache.model.transformer import MaskPredictor
 from ragcache.prompt import ChatTokenizer
 from ragcache.registry import AffixKey, Maker, codec_for
 
+INT8 = "int8"
+
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """`stop_ids` end an answer: EOS and the template's end of turn."""
+    """`stop_ids` end an answer: EOS and the template's end of turn. `adapter` says what changed the weights."""
 
     name: str
     predictor: MaskPredictor
     tokenizer: ChatTokenizer
     fingerprint: str
     stop_ids: frozenset[int]
+    adapter: str = "none"
+
+    @property
+    def dtype(self) -> str:
+        """What to ask for (`load(dtype=...)`) to have such a model again."""
+        return INT8 if self.adapter == INT8 else name_of(self.predictor.dtype)
 
     def key(
         self,
@@ -51,6 +59,7 @@ class LoadedModel:
             rope=self.predictor.config.rope,
             token_ids=token_ids,
             context=scaffold.digest,
+            adapter=self.adapter,
             codec=codec_for(codec).name,
             depths=depths,
             namespace=namespace,
@@ -61,7 +70,7 @@ def load_predictor(
     model: str, *, device: str = "auto", dtype: torch.dtype | str | None = None
 ) -> MaskPredictor:
     """The mask predictor alone, without a tokenizer; see `load`."""
-    return _load_weights(find_checkpoint(model), device, dtype)
+    return _load_weights(find_checkpoint(model), device, dtype)[0]
 
 
 def load_fingerprint(model: str) -> tuple[int, str]:
@@ -81,23 +90,28 @@ def load(model: str, *, device: str = "auto", dtype: torch.dtype | str | None = 
     """Load `nano`, a folder or a hub id (`org/name`, `org/name@revision`).
 
     `device` is auto, cpu, cuda or cuda:N. `dtype` None or auto is what the weights are stored in; on the CPU
-    small models are computed in fp32, which is faster there. Raises `UnknownModelError`, `CheckpointError`,
-    `ModelTooLargeError` or `ConfigError`.
+    small models are computed in fp32, which is faster there. int8 rounds the layers' matrices and computes as
+    with auto; its pages are its own. Raises `UnknownModelError`, `CheckpointError`, `ModelTooLargeError`,
+    `ConfigError`, or `MissingDependencyError` for int8 without torchao.
     """
     folder = find_checkpoint(model)
     config = read_config(folder)
     tokenizer = ChatTokenizer.from_folder(folder)  # before the weights, which take longer
     check_vocabulary(folder, tokenizer, config)
-    predictor = _load_weights(folder, device, dtype)
+    predictor, adapter = _load_weights(folder, device, dtype)
     digest = fingerprint(folder, config)
     name = model if model == "nano" or not Path(model).is_dir() else str(Path(model).resolve())
-    return LoadedModel(name, predictor, tokenizer, digest, stop_ids(tokenizer, config))
+    return LoadedModel(name, predictor, tokenizer, digest, stop_ids(tokenizer, config), adapter)
 
 
-def _load_weights(folder: Path, device: str, dtype: torch.dtype | str | None) -> MaskPredictor:
+def _load_weights(
+    folder: Path, device: str, dtype: torch.dtype | str | None
+) -> tuple[MaskPredictor, str]:
+    """The predictor, and what changed its weights."""
     asked = parse_dtype(dtype) if isinstance(dtype, str) else dtype
     chosen, checkpoint = pick_device(device), Checkpoint.open(folder)
-    return checkpoint.load(pick_dtype(asked, checkpoint, chosen), chosen)
+    kind, int8 = pick_precision(asked, checkpoint, chosen)
+    return checkpoint.load(kind, chosen, int8=int8), INT8 if int8 else "none"
 
 
 def stop_ids(tokenizer: ChatTokenizer, config: ModelConfig) -> frozenset[int]:

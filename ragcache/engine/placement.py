@@ -12,7 +12,13 @@ from ragcache.errors import ConfigError
 from ragcache.model.checkpoint import Checkpoint
 
 DTYPES: Mapping[str, torch.dtype | None] = MappingProxyType(
-    {"auto": None, "bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
+    {
+        "auto": None,
+        "bf16": torch.bfloat16,
+        "fp16": torch.float16,
+        "fp32": torch.float32,
+        "int8": torch.int8,  # the weights alone; computed in as with auto
+    }
 )
 CHEAP_BYTES = 2**30  # a model of up to this size is computed in fp32 on the CPU, which is faster there
 
@@ -53,6 +59,17 @@ def pick_dtype(asked: torch.dtype | None, checkpoint: Checkpoint, device: torch.
         return torch.float32
     wished = (checkpoint.dtype, torch.float16 if device.type == "cuda" else torch.float32)
     return next((dtype for dtype in wished if computes_in(dtype, device)), torch.float32)
+
+
+def pick_precision(
+    asked: torch.dtype | None, checkpoint: Checkpoint, device: torch.device
+) -> tuple[torch.dtype, bool]:
+    """What to compute in (see `pick_dtype`), and whether the weights are int8."""
+    if asked != torch.int8:
+        return pick_dtype(asked, checkpoint, device), False
+    chosen = pick_dtype(None, checkpoint, device)
+    # products with codes are scaled only once they are summed, which is too much for fp16
+    return torch.float32 if chosen == torch.float16 else chosen, True
 
 
 def computes_in(dtype: torch.dtype, device: torch.device) -> bool:

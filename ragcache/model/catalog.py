@@ -11,7 +11,8 @@ from ragcache.errors import UnknownModelError
 
 NANO = Path(__file__).parent / "nano"
 HUB_ID = re.compile(r"([A-Za-z0-9][\w.-]*/[\w.-]+)(?:@([\w./-]+))?")
-FILES = ("*.json", "*.safetensors", "*.jinja", "merges.txt")  # no code, no pickle
+DESCRIPTION = ("*.json", "*.jinja", "merges.txt")  # no code
+FILES = (*DESCRIPTION, "*.safetensors")  # no pickle
 NESTED = "*/*"  # the same weights again in other formats
 
 
@@ -37,17 +38,17 @@ class HubModel:
                 )
             )
         except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
-            raise UnknownModelError(self._trouble(error)) from error
+            raise UnknownModelError(self.trouble(error)) from error
 
-    def _trouble(self, error: Exception) -> str:
-        from huggingface_hub import constants
+    def trouble(self, error: Exception) -> str:
+        """What to tell of an `error` of the hub's."""
         from huggingface_hub.errors import GatedRepoError, RevisionNotFoundError
 
         if isinstance(error, GatedRepoError):
             return f"model {self.name!r} is gated: accept its terms on the hub, then log in (hf auth login)"
         if isinstance(error, RevisionNotFoundError):
             return f"model {self.name!r} has no revision {self.revision!r}; give a branch, tag or commit"
-        if constants.HF_HUB_OFFLINE:
+        if offline():
             return (
                 f"model {self.name!r} is not in the cache, and HF_HUB_OFFLINE forbids a download; unset it, "
                 "or pass a checkpoint folder"
@@ -56,6 +57,13 @@ class HubModel:
             f"model {self.name!r}: neither a folder here nor to be had from the Hugging Face hub "
             f"({type(error).__name__}); check the name and the network, or pass a checkpoint folder"
         )
+
+
+def offline() -> bool:
+    """Whether `HF_HUB_OFFLINE` leaves the hub's cache alone."""
+    from huggingface_hub import constants
+
+    return bool(constants.HF_HUB_OFFLINE)
 
 
 def find_model(model: str) -> Path | HubModel:

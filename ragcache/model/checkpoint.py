@@ -16,6 +16,7 @@ from ragcache.model.blank import blank
 from ragcache.model.config import ModelConfig
 from ragcache.model.config_file import CONFIG, raw_config, read_config
 from ragcache.model.families import tensor_names
+from ragcache.model.int8 import CODE_BYTES, coder, is_coded
 from ragcache.model.layers import kept_in_fp32
 from ragcache.model.memory import check_room
 from ragcache.model.supported import FAMILIES
@@ -47,15 +48,19 @@ class Checkpoint:
     shapes: Mapping[str, torch.Size]
 
     @classmethod
-    def open(cls, folder: Path) -> Checkpoint:
-        """Read config and headers. Raises `CheckpointError` naming the field, tensor or file at fault."""
+    def open(cls, folder: Path, stored: Mapping[str, Stored] | None = None) -> Checkpoint:
+        """Read config and headers, unless what is `stored` is known already.
+
+        Raises `CheckpointError` naming the field, tensor or file at fault.
+        """
         config = read_config(folder)
         shapes = {name: p.shape for name, p in blank_model(config).named_parameters()}
         names = tensor_names(FAMILIES[config.family], shapes)
-        files = weight_files(folder)
-        stored = read_headers(files)
+        if stored is None:
+            stored = read_headers(weight_files(folder))
         check_fit(folder, stored, {t: tuple(shapes[name] for name in held) for t, held in names.items()})
-        return cls(folder, config, tuple(files), stored, names, shapes)
+        files = tuple(dict.fromkeys(tensor.file for tensor in stored.values()))
+        return cls(folder, config, files, stored, names, shapes)
 
     def parameters_of(self, tensor: str, value: Tensor) -> dict[str, Tensor]:
         """The parameters that the checkpoint's `tensor` holds."""
@@ -73,23 +78,25 @@ class Checkpoint:
             )
         return DTYPES[kinds.pop()]
 
-    def size_bytes(self, dtype: torch.dtype) -> int:
-        """Bytes of all parameters in `dtype`."""
-        return size_bytes(self.shapes, dtype)
+    def size_bytes(self, dtype: torch.dtype, *, int8: bool = False) -> int:
+        """Bytes of all parameters in `dtype`, the layers' matrices in int8 if asked for."""
+        return size_bytes(self.shapes, dtype, int8=int8)
 
-    def load(self, dtype: torch.dtype | None, device: torch.device) -> MaskPredictor:
+    def load(self, dtype: torch.dtype | None, device: torch.device, *, int8: bool = False) -> MaskPredictor:
         """The model, read shard by shard straight to `dtype` (None: as stored) and `device`.
 
-        Raises `ModelTooLargeError` before reading, when it does not fit.
+        With `int8` the layers' matrices become codes as soon as they are read. Raises `ModelTooLargeError`
+        before reading, when it does not fit, and `MissingDependencyError` without torchao.
         """
-        wanted = dtype or self.dtype
-        check_room(str(self.folder), self.size_bytes(wanted), device)
+        wanted, code = dtype or self.dtype, coder() if int8 else None
+        check_room(str(self.folder), self.size_bytes(wanted, int8=int8), device)
         model, state = blank_model(self.config), dict[str, Tensor]()
         for tensor, value in read_tensors(self.files):
             for name, part in self.parameters_of(tensor, value).items():
                 kind = torch.float32 if kept_in_fp32(name) else wanted
                 # a copy even where nothing changes: a mapped file may be rewritten under a running model
-                state[name] = part.to(device=device, dtype=kind, copy=True)
+                weight = part.to(device=device, dtype=kind, copy=True)
+                state[name] = code(weight) if code and is_coded(name, weight.shape) else weight
         if self.config.tied_head:
             state["head.weight"] = state["embed.weight"]
         model.load_state_dict(state, assign=True)
@@ -98,10 +105,15 @@ class Checkpoint:
         return model.requires_grad_(False).eval()
 
 
-def size_bytes(shapes: Mapping[str, torch.Size], dtype: torch.dtype) -> int:
-    """Bytes of the parameters with these `shapes` in a model of `dtype`."""
-    size = {True: torch.float32.itemsize, False: dtype.itemsize}
-    return sum(shape.numel() * size[kept_in_fp32(name)] for name, shape in shapes.items())
+def size_bytes(shapes: Mapping[str, torch.Size], dtype: torch.dtype, *, int8: bool = False) -> int:
+    """Bytes of the parameters with these `shapes` in a model of `dtype`, perhaps with int8 weights."""
+
+    def size(name: str, shape: torch.Size) -> int:
+        if int8 and is_coded(name, shape):
+            return shape.numel() * CODE_BYTES + shape[0] * dtype.itemsize  # codes and scales
+        return shape.numel() * (torch.float32 if kept_in_fp32(name) else dtype).itemsize
+
+    return sum(size(name, shape) for name, shape in shapes.items())
 
 
 def blank_model(config: ModelConfig) -> MaskPredictor:
@@ -126,7 +138,10 @@ def save_model(
     """Write `config.json` and the weights in the format of the model's family.
 
     With `shard_bytes`, in shards of at most so many bytes (a larger tensor has one of its own) and an index.
+    Raises `CheckpointError` for a model whose weights are rounded to int8.
     """
+    if any(type(parameter.data) is not Tensor for parameter in model.parameters()):
+        raise CheckpointError(f"{folder}: int8 weights are not saved; load the model in another dtype first")
     folder.mkdir(parents=True, exist_ok=True)
     parameters = dict(model.named_parameters())
     names = tensor_names(FAMILIES[model.config.family], parameters)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -16,6 +16,10 @@ from torch import Tensor
 from ragcache.errors import CheckpointError
 
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
+CONVERT = (
+    "convert pickle weights to safetensors first, where their code may run: load them with transformers and "
+    "call save_pretrained, or use the hub's safetensors/convert"
+)
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 # safetensors' names of the dtypes that can be computed in
 DTYPES: Mapping[str, torch.dtype] = {"F32": torch.float32, "BF16": torch.bfloat16, "F16": torch.float16}
@@ -42,10 +46,7 @@ def weight_files(folder: Path) -> list[Path]:
     elif (folder / SINGLE).exists():
         files = [folder / SINGLE]
     elif any(next(folder.glob(pattern), None) for pattern in PICKLES):
-        raise CheckpointError(
-            f"{folder}: only pickle weights; convert them to safetensors first, where their code may run: "
-            "load them with transformers and call save_pretrained, or use the hub's safetensors/convert"
-        )
+        raise CheckpointError(f"{folder}: only pickle weights; {CONVERT}")
     else:
         raise CheckpointError(f"{folder}: no {SINGLE} and no {INDEX}")
     for path in files:
@@ -71,15 +72,25 @@ def read_index(folder: Path) -> dict[str, str]:
 
 def read_headers(files: Sequence[Path]) -> dict[str, Stored]:
     """Every tensor of `files`, without reading one. Raises `CheckpointError` for a damaged file."""
+    return one_each(_headers(files))
+
+
+def one_each(tensors: Iterable[tuple[str, Stored]]) -> dict[str, Stored]:
+    """The tensors by name. Raises `CheckpointError` when two files hold one of the same name."""
     found: dict[str, Stored] = {}
+    for name, stored in tensors:
+        if name in found:
+            raise CheckpointError(f"{stored.file}: {name} is in {found[name].file.name} too")
+        found[name] = stored
+    return found
+
+
+def _headers(files: Sequence[Path]) -> Iterator[tuple[str, Stored]]:
     for path in files:
         with _opened(path) as shard:
             for name in shard.keys():  # noqa: SIM118 - safetensors' handle is no mapping
-                if name in found:
-                    raise CheckpointError(f"{path}: {name} is in {found[name].file.name} too")
                 piece = shard.get_slice(name)
-                found[name] = Stored(path, str(piece.get_dtype()), tuple(piece.get_shape()))
-    return found
+                yield name, Stored(path, str(piece.get_dtype()), tuple(piece.get_shape()))
 
 
 def read_tensors(files: Sequence[Path]) -> Iterator[tuple[str, Tensor]]:

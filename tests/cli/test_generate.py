@@ -190,7 +190,7 @@ def test_bad_lines(run: Run, tmp_path: Path, line: str) -> None:
         (["--cases", "."], "cannot be read"),
         (["--policy", "magic"], "unknown policy 'magic'"),
         (["--device", "abacus"], "unknown device"),
-        (["--dtype", "fp8"], "unknown dtype 'fp8'; use auto, bf16, fp16, fp32"),
+        (["--dtype", "fp8"], "unknown dtype 'fp8'; use auto, bf16, fp16, fp32, int8"),
     ],
 )
 def test_bad_options(generate: Generate, options: list[str], part: str) -> None:

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 import torch
+from huggingface_hub import constants
 from safetensors.torch import load_file, save_file
 
+from ragcache.model.catalog import DESCRIPTION, FILES, HubModel
 from ragcache.model.supported import FAMILIES
-from ragcache.model.weights import SINGLE
+from ragcache.model.weights import SINGLE, read_headers, weight_files
 
 from .conftest import Run
 
@@ -48,6 +50,38 @@ def test_show_reads_the_config_alone(run: Run, model: Path, tmp_path: Path) -> N
 def test_check_of_a_sound_checkpoint(run: Run, model: Path) -> None:
     assert "ok" in run("models", "check", model).out
     assert run("models", "check", model, "--headers", "--json").json["ok"] is True
+
+
+def test_check_of_a_hub_id_downloads_no_weights(
+    run: Run, model: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = read_headers(weight_files(model))
+    (copy / SINGLE).unlink()
+    asked: list[tuple[str, ...]] = []
+
+    def fetch(self: HubModel, files: tuple[str, ...] = FILES) -> Path:
+        asked.append(files)
+        return copy if files == DESCRIPTION else model
+
+    monkeypatch.setattr(HubModel, "fetch", fetch)
+    monkeypatch.setattr("ragcache.cli.checkpoints.remote_headers", lambda hub, folder: stored)
+    found = run("models", "check", "org/name", "--json").json
+    assert (found["read"], found["tensors"], asked) == ("headers", len(stored), [DESCRIPTION])
+    assert run("models", "check", "org/name", "--numbers", "--json").json["read"] == "every number"
+    assert asked[1:] == [FILES]
+    monkeypatch.setattr("ragcache.cli.checkpoints.offline", lambda: True)  # the cache may have all of it
+    assert run("models", "check", "org/name").code == 0
+    assert asked[2:] == [FILES]
+
+
+def test_check_of_a_hub_id_offline(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    result = run("models", "check", "org/name")
+    assert (result.code, result.out) == (2, "")
+    assert "is not in the cache, and HF_HUB_OFFLINE forbids a download" in result.err
 
 
 def test_check_finds_numbers_that_are_none(run: Run, copy: Path) -> None:

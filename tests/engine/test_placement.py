@@ -54,7 +54,7 @@ def test_dtypes_have_short_names() -> None:
         torch.float16,
         torch.float32,
     ]
-    with pytest.raises(ConfigError, match="unknown dtype 'int4'; use auto, bf16, fp16, fp32"):
+    with pytest.raises(ConfigError, match="unknown dtype 'int4'; use auto, bf16, fp16, fp32, int8"):
         parse_dtype("int4")
 
 
