@@ -57,11 +57,9 @@ class EngineHandle(Closing):
     @classmethod
     def of(cls, engine: Engine) -> EngineHandle:
         """A handle on the caller's own engine, which `close` leaves open; it cannot be pickled."""
-        device = str(engine.model.predictor.device)
-        spec = EngineSpec(engine.model.name, None, device, engine.max_batch, engine.match_registered)
-        spec = replace(
-            spec, namespace=engine.namespace, shared=engine.shared, dtype=engine.model.dtype
-        )
+        model = engine.model
+        spec = EngineSpec(model.name, None, model.device, engine.max_batch, engine.match_registered)
+        spec = replace(spec, namespace=engine.namespace, shared=engine.shared, dtype=model.dtype)
         handle = cls(spec)
         handle._engine, handle._lent = engine, True
         return handle

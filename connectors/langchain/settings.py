@@ -51,13 +51,15 @@ _Policy: TypeAlias = Annotated[ReusePolicy | str | None, GetPydanticSchema(lambd
 class EngineSettings(BaseModel):
     """Fields shared by all faces of one engine. Construction loads nothing; unknown fields are refused.
 
-    Give `engine` to share one, else `model`, `store`, `device`, `dtype` and `remote` say what to load on first use.
+    Give `engine` to share one, else `model`, `store`, `device`, `dtype` and `remote` say what to load on
+    first use.
     Names and pages are those of `namespace`; affixes named in `shared` may be the public ones.
     `max_tokens` and `block_length` are in tokens, `timeout` in seconds from the call on; `max_retries` is how
     often a call is made again whose forward raised. `steps` are denoising steps per block, None commits
-    whatever is confident. `top_k`, `top_p`, `min_tokens` and `confidence` are those of `DecodingOptions`. `policy` may be in short form (`parse_policy`), and `budget` is short for a policy
-    of that budget. `codec` says how pages are stored. `affixes` maps names to texts: wherever one stands in
-    a prompt it is reused under its name.
+    whatever is confident. `top_k`, `top_p`, `min_tokens` and `confidence` are those of `DecodingOptions`.
+    `policy` may be in short form (`parse_policy`), and `budget` is short for a policy of that budget. `codec`
+    says how pages are stored. `affixes` maps names to texts: wherever one stands in a prompt it is reused
+    under its name.
     """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)

@@ -11,7 +11,7 @@ import torch
 from ragcache.decoding.defaults import DEFAULTS, with_defaults
 from ragcache.decoding.denoise import DecodingOptions
 from ragcache.engine.loaded_model import check_vocabulary
-from ragcache.engine.placement import name_of, parse_dtype, pick_device
+from ragcache.engine.placement import name_of, parse_dtype, pick_devices
 from ragcache.errors import CheckpointError
 from ragcache.model.catalog import DESCRIPTION, HubModel, find_config, find_model, offline
 from ragcache.model.checkpoint import Checkpoint, blank_model, size_bytes
@@ -59,9 +59,10 @@ def _habits(family: Family) -> dict[str, str]:
 
 def describe(model: str, ask: Ask, *, device: str, dtype: str) -> dict[str, Any]:
     """What `config.json` says, and what serving `ask` needs. Raises ragcache's typed errors."""
-    chosen, wanted = pick_device(device), parse_dtype(dtype)
-    folder = find_config(model)
+    wanted, folder = parse_dtype(dtype), find_config(model)
     config = read_config(folder)
+    chosen = tuple(dict.fromkeys(pick_devices(device, config.layers)))
+    free = [free_bytes(one) for one in chosen]
     int8 = wanted == torch.int8
     kind = _stored(read_raw(folder)) if wanted is None or int8 else wanted
     shapes = {name: parameter.shape for name, parameter in blank_model(config).named_parameters()}
@@ -79,8 +80,8 @@ def describe(model: str, ask: Ask, *, device: str, dtype: str) -> dict[str, Any]
         "kv_bytes_per_token": config.kv_elements_per_token * kind.itemsize,
         **_habits(FAMILIES[config.family]),
         "memory": {**asdict(need), "total_bytes": need.total_bytes},
-        "device": str(chosen),
-        "free_bytes": free_bytes(chosen),
+        "device": ",".join(map(str, chosen)),
+        "free_bytes": None if None in free else sum(size or 0 for size in free),
     }
 
 

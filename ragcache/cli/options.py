@@ -46,8 +46,11 @@ Compare = Annotated[bool, typer.Option("--compare/--no-compare", help="Time a fu
 Model = Annotated[
     str, typer.Option("--model", help="nano, a checkpoint folder, or a hub id: org/name, org/name@revision.")
 ]
-Device = Annotated[str, typer.Option("--device", help="auto, cpu, cuda or cuda:N.")]
-Dtype = Annotated[str, typer.Option("--dtype", help="To compute in: auto, bf16, fp16 or fp32; int8 rounds the weights alone.")]
+Device = Annotated[str, typer.Option("--device", help="auto, cpu, cuda, cuda:N, or several: cuda:0,cuda:1.")]
+Dtype = Annotated[
+    str,
+    typer.Option("--dtype", help="To compute in: auto, bf16, fp16 or fp32; int8 rounds the weights alone."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Journal = Annotated[
     Path | None,

@@ -48,7 +48,7 @@ def encode_affixes(
     steps, recorders = [], []
     for ids, scaffold in zip(affixes, scaffolds or [ALONE] * len(affixes), strict=True):
         token_ids = torch.tensor([*scaffold.before, *ids, *scaffold.after], dtype=torch.int64)
-        kv = GatherKV(predictor.config, len(token_ids), (), predictor.dtype, predictor.device)
+        kv = GatherKV(predictor.config, len(token_ids), (), predictor.dtype, predictor.devices)
         start = len(scaffold.before)
         recorder = PageRecorder(depths, slice(start, start + len(ids)))
         recorders.append(recorder)

@@ -81,7 +81,7 @@ class Engine(Closing):
         self.namespace, self.shared = check_name(namespace, "namespace"), tuple(shared)
         self._source = PageSource(model, registry, self.namespace)
         self._prefetcher = Prefetcher(self._pull, max_batch) if prefetch and registry is not None else None
-        self._residency = Residency(model.predictor.device, device_bytes)
+        self._residency = Residency(model.predictor.devices, device_bytes)
         self.row_cost = RowCost()
         if registry is not None and self._residency.tier is not None:
             registry.count_device(self._residency.tier)

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from ragcache.decoding.encode import ALONE, Scaffold
-from ragcache.engine.placement import name_of, parse_dtype, pick_device, pick_precision
+from ragcache.engine.placement import Device, name_of, parse_dtype, pick_devices, pick_precision
 from ragcache.errors import CheckpointError
 from ragcache.model.catalog import find_checkpoint
 from ragcache.model.checkpoint import Checkpoint
@@ -25,7 +25,7 @@ INT8 = "int8"
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """`stop_ids` end an answer: EOS and the template's end of turn. `adapter` says what changed the weights."""
+    """`stop_ids` end an answer: EOS and the end of turn. `adapter` says what changed the weights."""
 
     name: str
     predictor: MaskPredictor
@@ -38,6 +38,11 @@ class LoadedModel:
     def dtype(self) -> str:
         """What to ask for (`load(dtype=...)`) to have such a model again."""
         return INT8 if self.adapter == INT8 else name_of(self.predictor.dtype)
+
+    @property
+    def device(self) -> str:
+        """Where its layers are, in order, by commas."""
+        return ",".join(dict.fromkeys(map(str, self.predictor.devices)))
 
     def key(
         self,
@@ -67,7 +72,7 @@ class LoadedModel:
 
 
 def load_predictor(
-    model: str, *, device: str = "auto", dtype: torch.dtype | str | None = None
+    model: str, *, device: Device = "auto", dtype: torch.dtype | str | None = None
 ) -> MaskPredictor:
     """The mask predictor alone, without a tokenizer; see `load`."""
     return _load_weights(find_checkpoint(model), device, dtype)[0]
@@ -86,10 +91,11 @@ def load_maker(model: str) -> Maker:
     return Maker(fingerprint(folder, read_config(folder)), ChatTokenizer.from_folder(folder).fingerprint)
 
 
-def load(model: str, *, device: str = "auto", dtype: torch.dtype | str | None = None) -> LoadedModel:
+def load(model: str, *, device: Device = "auto", dtype: torch.dtype | str | None = None) -> LoadedModel:
     """Load `nano`, a folder or a hub id (`org/name`, `org/name@revision`).
 
-    `device` is auto, cpu, cuda or cuda:N. `dtype` None or auto is what the weights are stored in; on the CPU
+    `device` is auto, cpu, cuda or cuda:N, several of them to spread the layers over (`cuda:0,cuda:1`), or a
+    map from every layer to its device. `dtype` None or auto is what the weights are stored in; on the CPU
     small models are computed in fp32, which is faster there. int8 rounds the layers' matrices and computes as
     with auto; its pages are its own. Raises `UnknownModelError`, `CheckpointError`, `ModelTooLargeError`,
     `ConfigError`, or `MissingDependencyError` for int8 without torchao.
@@ -104,12 +110,11 @@ def load(model: str, *, device: str = "auto", dtype: torch.dtype | str | None = 
     return LoadedModel(name, predictor, tokenizer, digest, stop_ids(tokenizer, config), adapter)
 
 
-def _load_weights(
-    folder: Path, device: str, dtype: torch.dtype | str | None
-) -> tuple[MaskPredictor, str]:
+def _load_weights(folder: Path, device: Device, dtype: torch.dtype | str | None) -> tuple[MaskPredictor, str]:
     """The predictor, and what changed its weights."""
     asked = parse_dtype(dtype) if isinstance(dtype, str) else dtype
-    chosen, checkpoint = pick_device(device), Checkpoint.open(folder)
+    checkpoint = Checkpoint.open(folder)
+    chosen = pick_devices(device, checkpoint.config.layers)
     kind, int8 = pick_precision(asked, checkpoint, chosen)
     return checkpoint.load(kind, chosen, int8=int8), INT8 if int8 else "none"
 

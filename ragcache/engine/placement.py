@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
+from typing import TypeAlias
 
 import torch
 import torch.nn.functional as F
@@ -20,6 +21,7 @@ DTYPES: Mapping[str, torch.dtype | None] = MappingProxyType(
         "int8": torch.int8,  # the weights alone; computed in as with auto
     }
 )
+Device: TypeAlias = str | Mapping[int, str]
 CHEAP_BYTES = 2**30  # a model of up to this size is computed in fp32 on the CPU, which is faster there
 
 
@@ -37,6 +39,24 @@ def pick_device(device: str) -> torch.device:
         seen = torch.cuda.device_count() or "no"
         raise ConfigError(f"device {device!r}: this torch sees {seen} CUDA device; use --device cpu")
     return chosen
+
+
+def pick_devices(device: Device, layers: int) -> tuple[torch.device, ...]:
+    """The device of each of a model's `layers`.
+
+    `device` is one (see `pick_device`), several separated by commas, over which the layers are spread
+    evenly and in order, or a map that names one for every layer. Raises `ConfigError`.
+    """
+    if isinstance(device, str):
+        chosen = [pick_device(name.strip()) for name in device.split(",")]
+        if len(chosen) > layers:
+            raise ConfigError(f"device {device!r}: {len(chosen)} devices for {layers} layers; name fewer")
+        return tuple(chosen[layer * len(chosen) // layers] for layer in range(layers))
+    if set(device) != set(range(layers)):
+        raise ConfigError(
+            f"a device map must name the layers 0 to {layers - 1}, each once; not {list(device)}"
+        )
+    return tuple(pick_device(device[layer]) for layer in range(layers))
 
 
 def parse_dtype(text: str) -> torch.dtype | None:
@@ -62,14 +82,14 @@ def pick_dtype(asked: torch.dtype | None, checkpoint: Checkpoint, device: torch.
 
 
 def pick_precision(
-    asked: torch.dtype | None, checkpoint: Checkpoint, device: torch.device
+    asked: torch.dtype | None, checkpoint: Checkpoint, devices: Collection[torch.device]
 ) -> tuple[torch.dtype, bool]:
-    """What to compute in (see `pick_dtype`), and whether the weights are int8."""
-    if asked != torch.int8:
-        return pick_dtype(asked, checkpoint, device), False
-    chosen = pick_dtype(None, checkpoint, device)
+    """What to compute in on all `devices` (see `pick_dtype`), and whether the weights are int8."""
+    int8 = asked == torch.int8
+    wished = {pick_dtype(None if int8 else asked, checkpoint, device) for device in set(devices)}
+    chosen = wished.pop() if len(wished) == 1 else torch.float32
     # products with codes are scaled only once they are summed, which is too much for fp16
-    return torch.float32 if chosen == torch.float16 else chosen, True
+    return torch.float32 if int8 and chosen == torch.float16 else chosen, int8
 
 
 def computes_in(dtype: torch.dtype, device: torch.device) -> bool:

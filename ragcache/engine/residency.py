@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 
@@ -14,14 +15,14 @@ from ragcache.registry.device import DeviceTier
 
 
 class Residency:
-    """Puts pages on `device` for as long as a request runs, and keeps them there while there is room.
+    """Puts pages beside their layers for as long as a request runs, and keeps them there while there is room.
 
     Without effect on the CPU, where pages are already, and for a budget of 0 bytes.
     """
 
-    def __init__(self, device: torch.device, budget_bytes: int) -> None:
-        useful = device.type != "cpu" and budget_bytes > 0
-        self.tier = DeviceTier(device, budget_bytes) if useful else None
+    def __init__(self, devices: Sequence[torch.device], budget_bytes: int) -> None:
+        useful = any(device.type != "cpu" for device in devices) and budget_bytes > 0
+        self.tier = DeviceTier(devices, budget_bytes) if useful else None
 
     def place(self, resolved: Resolved, future: Future[Completion]) -> Resolved:
         """`resolved` with its pages on the device, if they fit there, until `future` is done."""

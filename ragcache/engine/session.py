@@ -101,7 +101,7 @@ class Session:
     def _full_forward(self, canvas: Canvas) -> Work[None]:
         """The refresh that a request without reuse would make: every row, for comparison."""
         predictor = self.model.predictor
-        kv = GatherKV(predictor.config, canvas.tokens, (), predictor.dtype, predictor.device)
+        kv = GatherKV(predictor.config, canvas.tokens, (), predictor.dtype, predictor.devices)
         rows = torch.arange(canvas.tokens)
         start, stop = next(canvas.blocks())
         yield Step(rows, canvas.token_ids, canvas.predictors(rows[start:stop]), kv, kind="full")

@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ragcache.devices import Devices, of_layers
 from ragcache.model.config import ModelConfig
 from ragcache.model.rope import angles, rotate
 from ragcache.model.rows import LayerRows
@@ -47,12 +48,15 @@ class RequestKV(Protocol):
         ...
 
 
-# (config, positions in all, segments, dtype, device) -> the KV of one request
-Backend = Callable[[ModelConfig, int, Sequence[Segment], torch.dtype, torch.device], RequestKV]
+# (config, positions in all, segments, dtype, devices of the layers) -> the KV of one request
+Backend = Callable[[ModelConfig, int, Sequence[Segment], torch.dtype, Devices], RequestKV]
 
 
 class GatherKV:
-    """One buffer over all positions: frozen columns are copied in once, live ones are written in place."""
+    """One buffer over all positions: frozen columns are copied in once, live ones are written in place.
+
+    Each layer's part lies on the device of that layer.
+    """
 
     def __init__(
         self,
@@ -60,13 +64,12 @@ class GatherKV:
         tokens: int,
         segments: Sequence[Segment],
         dtype: torch.dtype,
-        device: torch.device,
+        devices: Devices,
     ) -> None:
-        shape = (config.layers, config.kv_heads, tokens, config.head_dim)
-        self.keys = torch.zeros(shape, dtype=dtype, device=device)
-        self.values = torch.zeros(shape, dtype=dtype, device=device)
+        self.keys = empty_layers(config, tokens, dtype, devices)
+        self.values = empty_layers(config, tokens, dtype, devices)
         self.shown, self.causal_block = tokens, config.causal_block
-        self.columns = torch.arange(tokens, device=device)
+        self.columns = torch.arange(tokens, device=self.keys[0].device)
         for segment in segments:
             self._place(segment, config)
 
@@ -77,13 +80,12 @@ class GatherKV:
             return
         start, stop = int(positions[0]), int(positions[-1]) + 1
         first, last = start - segment.offset, stop - segment.offset
-        device, dtype = self.keys.device, self.keys.dtype
-        cos, sin = angles(torch.arange(start, stop, device=device), config.rotary_dim, config.rope_theta)
-        cos, sin = cos.transpose(0, 1), sin.transpose(0, 1)
+        places = torch.arange(start, stop, device=self.columns.device)
+        cos, sin = (turn.transpose(0, 1) for turn in angles(places, config.rotary_dim, config.rope_theta))
         for layer, (keys, values) in enumerate(zip(segment.page.keys, segment.page.values, strict=True)):
-            turned = rotate(keys[:, first:last].to(device, dtype), cos, sin)
-            self.keys[layer, :, start:stop] = turned
-            self.values[layer, :, start:stop] = values[:, first:last]
+            own = self.keys[layer]
+            own[:, start:stop] = rotate(keys[:, first:last].to(own), cos.to(own.device), sin.to(own.device))
+            self.values[layer][:, start:stop] = values[:, first:last]
 
     def promote(self, positions: Tensor, depth: int = 0) -> RequestKV:
         """See `RequestKV`. Nothing to do: live columns are written in place."""
@@ -95,7 +97,7 @@ class GatherKV:
 
     def scores(self, layer: int, rows: LayerRows) -> Tensor:
         """See `RequestKV`."""
-        seen = visible(rows.positions, self.columns, self.causal_block)
+        seen = visible(rows.positions, self.columns.to(rows.q.device), self.causal_block)
         return hide(scores(rows.rotated_q.transpose(0, 1), self.keys[layer]), seen)
 
     def write_values(self, layer: int, positions: Tensor, values: Tensor) -> None:
@@ -109,11 +111,19 @@ class GatherKV:
         values.index_copy_(1, rows.positions, rows.v.transpose(0, 1))
         keys, values = keys[:, : self.shown], values[:, : self.shown]
         q = rows.rotated_q.transpose(0, 1)
-        seen = visible(rows.positions, self.columns[: self.shown], self.causal_block)
+        seen = visible(rows.positions, self.columns[: self.shown].to(q.device), self.causal_block)
         mixed = F.scaled_dot_product_attention(
             q[None], keys[None], values[None], attn_mask=seen, enable_gqa=q.shape[0] != keys.shape[0]
         )
         return mixed[0].transpose(0, 1)
+
+
+def empty_layers(
+    config: ModelConfig, positions: int, dtype: torch.dtype, devices: Devices
+) -> tuple[Tensor, ...]:
+    """Zeros `[kv_heads, positions, head_dim]` for every layer, on its device."""
+    shape = (config.kv_heads, positions, config.head_dim)
+    return tuple(torch.zeros(shape, dtype=dtype, device=d) for d in of_layers(devices, config.layers))
 
 
 def scores(q: Tensor, keys: Tensor) -> Tensor:

@@ -11,6 +11,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
+from ragcache.devices import Devices, of_layers
 from ragcache.errors import CheckpointError
 from ragcache.model.blank import blank
 from ragcache.model.config import ModelConfig
@@ -82,20 +83,25 @@ class Checkpoint:
         """Bytes of all parameters in `dtype`, the layers' matrices in int8 if asked for."""
         return size_bytes(self.shapes, dtype, int8=int8)
 
-    def load(self, dtype: torch.dtype | None, device: torch.device, *, int8: bool = False) -> MaskPredictor:
-        """The model, read shard by shard straight to `dtype` (None: as stored) and `device`.
+    def load(self, dtype: torch.dtype | None, devices: Devices, *, int8: bool = False) -> MaskPredictor:
+        """The model, read shard by shard straight to `dtype` (None: as stored) and `devices`.
 
-        With `int8` the layers' matrices become codes as soon as they are read. Raises `ModelTooLargeError`
-        before reading, when it does not fit, and `MissingDependencyError` without torchao.
+        The embedding lies beside the first layer, the head beside the last one (a tied one: beside the
+        embedding). With `int8` the layers' matrices become codes as soon as they are read.
+        Raises `ModelTooLargeError` before reading, when it does not fit, and `MissingDependencyError` without
+        torchao.
         """
         wanted, code = dtype or self.dtype, coder() if int8 else None
-        check_room(str(self.folder), self.size_bytes(wanted, int8=int8), device)
+        place = self._places(of_layers(devices, self.config.layers))
+        for device in dict.fromkeys(place.values()):
+            shapes = {name: shape for name, shape in self.shapes.items() if place[name] == device}
+            check_room(str(self.folder), size_bytes(shapes, wanted, int8=int8), device)
         model, state = blank_model(self.config), dict[str, Tensor]()
         for tensor, value in read_tensors(self.files):
             for name, part in self.parameters_of(tensor, value).items():
                 kind = torch.float32 if kept_in_fp32(name) else wanted
                 # a copy even where nothing changes: a mapped file may be rewritten under a running model
-                weight = part.to(device=device, dtype=kind, copy=True)
+                weight = part.to(device=place[name], dtype=kind, copy=True)
                 state[name] = code(weight) if code and is_coded(name, weight.shape) else weight
         if self.config.tied_head:
             state["head.weight"] = state["embed.weight"]
@@ -103,6 +109,16 @@ class Checkpoint:
         if self.config.tied_head:
             model.head.weight = model.embed.weight
         return model.requires_grad_(False).eval()
+
+    def _places(self, layers: tuple[torch.device, ...]) -> dict[str, torch.device]:
+        """The device of every parameter."""
+
+        def place(name: str) -> torch.device:
+            if name.startswith("layers."):
+                return layers[int(name.split(".")[1])]
+            return layers[0 if name.startswith("embed.") or self.config.tied_head else -1]
+
+        return {name: place(name) for name in self.shapes}
 
 
 def size_bytes(shapes: Mapping[str, torch.Size], dtype: torch.dtype, *, int8: bool = False) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -34,6 +34,10 @@ class Rows:
             boundaries.extend(start + stop for stop in part.boundaries[1:])
         token_ids = torch.cat([part.token_ids for part in parts])
         return cls(token_ids, torch.cat([part.positions for part in parts]), tuple(boundaries))
+
+    def to(self, device: torch.device) -> Rows:
+        """The same rows on `device`."""
+        return replace(self, token_ids=self.token_ids.to(device), positions=self.positions.to(device))
 
     def spans(self) -> Iterator[tuple[int, int]]:
         """`(start, stop)` of every request."""

@@ -13,7 +13,8 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
-from ragcache.model.attention import by_group, scores
+from ragcache.devices import Devices, of_layers
+from ragcache.model.attention import by_group, empty_layers, scores
 from ragcache.model.config import ModelConfig
 from ragcache.model.rope import angles, rotate
 from ragcache.model.rows import LayerRows
@@ -53,7 +54,7 @@ def merge(parts: Sequence[Partial]) -> Tensor:
 
 @dataclass(frozen=True)
 class ResidentPage:
-    """A page as attention reads it: per layer keys turned by their index, and values, on the device."""
+    """A page as attention reads it: per layer keys turned by their index, and values, on its device."""
 
     keys: tuple[Tensor, ...]
     values: tuple[Tensor, ...]
@@ -71,23 +72,23 @@ class SegmentBackend:
         tokens: int,
         segments: Sequence[Segment],
         dtype: torch.dtype,
-        device: torch.device,
+        devices: Devices,
     ) -> SegmentKV:
         """See `ragcache.model.attention.Backend`."""
         used = [segment for segment in segments if bool(segment.keep.any())]
-        pages = [self.resident(segment.page, config, dtype, device) for segment in used]
-        return SegmentKV(config, tokens, list(zip(used, pages, strict=True)), dtype, device)
+        pages = [self.resident(segment.page, config, dtype, devices) for segment in used]
+        return SegmentKV(config, tokens, list(zip(used, pages, strict=True)), dtype, devices)
 
-    def resident(
-        self, page: Page, config: ModelConfig, dtype: torch.dtype, device: torch.device
-    ) -> ResidentPage:
+    def resident(self, page: Page, config: ModelConfig, dtype: torch.dtype, devices: Devices) -> ResidentPage:
         """The one resident copy of `page`."""
         if page not in self._resident:
-            cos, sin = angles(torch.arange(page.tokens, device=device), config.rotary_dim, config.rope_theta)
-            cos, sin = cos.transpose(0, 1), sin.transpose(0, 1)
+            own = of_layers(devices, config.layers)
+            turns = angles(torch.arange(page.tokens, device=own[0]), config.rotary_dim, config.rope_theta)
+            cos, sin = (turn.transpose(0, 1) for turn in turns)
+            keys, values = zip(page.keys, own, strict=True), zip(page.values, own, strict=True)
             self._resident[page] = ResidentPage(
-                tuple(rotate(k.to(device), cos, sin).to(dtype) for k in page.keys),
-                tuple(v.to(device, dtype) for v in page.values),
+                tuple(rotate(k.to(d), cos.to(d), sin.to(d)).to(dtype) for k, d in keys),
+                tuple(v.to(d, dtype) for v, d in values),
             )
         return self._resident[page]
 
@@ -101,10 +102,10 @@ class SegmentKV:
         tokens: int,
         segments: Sequence[tuple[Segment, ResidentPage]],
         dtype: torch.dtype,
-        device: torch.device,
+        devices: Devices,
     ) -> None:
-        self.config = config
-        self.segments = segments
+        self.config, self.segments, self.devices = config, segments, of_layers(devices, config.layers)
+        device = self.devices[0]
         live = torch.ones(tokens, dtype=torch.bool)
         for segment, _ in segments:
             live[segment.positions] = False
@@ -112,17 +113,16 @@ class SegmentKV:
         self.private = live.nonzero().squeeze(-1).to(device)
         self.shown = int(live.sum())
         self.keep = [segment.keep.to(device) for segment, _ in segments]
-        shape = (config.layers, config.kv_heads, int(live.sum()), config.head_dim)
-        self.keys = torch.zeros(shape, dtype=dtype, device=device)
-        self.values = torch.zeros(shape, dtype=dtype, device=device)
+        self.keys = empty_layers(config, self.shown, dtype, devices)
+        self.values = empty_layers(config, self.shown, dtype, devices)
         self._turned = torch.empty(0, dtype=torch.int64, device=device)
         self._turns: list[tuple[Tensor, Tensor]] = []
 
     def attend(self, layer: int, rows: LayerRows) -> Tensor:
         """See `ragcache.model.attention.RequestKV`."""
-        if layer == 0 or not torch.equal(rows.positions, self._turned):  # rows may differ between layers
+        if layer == 0 or not _same(rows.positions, self._turned):  # rows may differ between layers
             self._turned, self._turns = rows.positions, self._relative_angles(rows.positions)
-        slots = self.slots[rows.positions]
+        slots = self._slots(rows.positions)
         self.keys[layer].index_copy_(1, slots, rows.rotated_k.transpose(0, 1))
         self.values[layer].index_copy_(1, slots, rows.v.transpose(0, 1))
         keys, values = self.keys[layer][:, : self.shown], self.values[layer][:, : self.shown]
@@ -130,31 +130,31 @@ class SegmentKV:
         parts = [attend_columns(rows.rotated_q.transpose(0, 1), keys, values, seen)]
         for (segment, page), turn, keep in zip(self.segments, self._turns, self.keep, strict=True):
             q = rotate(rows.q, *turn).transpose(0, 1)
-            columns = segment.offset + torch.arange(segment.page.tokens, device=keep.device)
-            kept = both(self._seen(rows, columns), keep)
+            columns = segment.offset + torch.arange(segment.page.tokens, device=q.device)
+            kept = both(self._seen(rows, columns), keep.to(q.device))
             parts.append(attend_columns(q, page.keys[layer], page.values[layer], kept))
         return merge(parts).to(rows.v.dtype).transpose(0, 1)
 
     def scores(self, layer: int, rows: LayerRows) -> Tensor:
         """See `ragcache.model.attention.RequestKV`."""
         out = rows.q.new_empty((rows.q.shape[1], len(rows.q), len(self.slots)), dtype=torch.float32)
-        out[:, :, self.slots >= 0] = scores(rows.rotated_q.transpose(0, 1), self.keys[layer])
+        out[:, :, self.private.to(out.device)] = scores(rows.rotated_q.transpose(0, 1), self.keys[layer])
         turns = self._relative_angles(rows.positions)
         for (segment, page), turn, keep in zip(self.segments, turns, self.keep, strict=True):
             q = rotate(rows.q, *turn).transpose(0, 1)
-            out[:, :, segment.positions.to(out.device)] = scores(q, page.keys[layer][:, keep])
+            out[:, :, segment.positions.to(out.device)] = scores(q, page.keys[layer][:, keep.to(q.device)])
         return hide(out, self._seen(rows, torch.arange(len(self.slots), device=out.device)))
 
     def write_values(self, layer: int, positions: Tensor, values: Tensor) -> None:
         """See `ragcache.model.attention.RequestKV`."""
-        self.values[layer].index_copy_(1, self.slots[positions], values.transpose(0, 1))
+        self.values[layer].index_copy_(1, self._slots(positions), values.transpose(0, 1))
 
     def promote(self, positions: Tensor, depth: int = 0) -> SegmentKV:
         """See `ragcache.model.attention.RequestKV`. Private slots are laid out anew."""
         left = [(segment.without(positions), page) for segment, page in self.segments]
         segments = [(segment, page) for segment, page in left if bool(segment.keep.any())]
-        dtype, device = self.keys.dtype, self.keys.device
-        promoted = SegmentKV(self.config, len(self.slots), segments, dtype, device)
+        dtype = self.keys[0].dtype
+        promoted = SegmentKV(self.config, len(self.slots), segments, dtype, self.devices)
         for segment, _ in self.segments if depth else ():
             promoted._copy(segment, positions[torch.isin(positions, segment.positions)], depth)
         return promoted
@@ -165,17 +165,20 @@ class SegmentKV:
 
     def _copy(self, segment: Segment, positions: Tensor, depth: int) -> None:
         """The page's columns at `positions`, below layer `depth`, into private slots."""
-        device, dtype = self.keys.device, self.keys.dtype
-        columns, slots = positions - segment.offset, self.slots[positions.to(device)]
-        cos, sin = angles(positions.to(device), self.config.rotary_dim, self.config.rope_theta)
-        cos, sin = cos.transpose(0, 1), sin.transpose(0, 1)
+        columns = positions - segment.offset
         for layer in range(depth):
+            own, places = self.keys[layer], positions.to(self.devices[layer])
+            turns = angles(places, self.config.rotary_dim, self.config.rope_theta)
+            cos, sin = (turn.transpose(0, 1) for turn in turns)
             keys, values = segment.page.keys[layer][:, columns], segment.page.values[layer][:, columns]
-            self.keys[layer].index_copy_(1, slots, rotate(keys.to(device), cos, sin).to(dtype))
-            self.values[layer].index_copy_(1, slots, values.to(device, dtype))
+            own.index_copy_(1, self._slots(places), rotate(keys.to(own.device), cos, sin).to(own.dtype))
+            self.values[layer].index_copy_(1, self._slots(places), values.to(own))
+
+    def _slots(self, positions: Tensor) -> Tensor:
+        return self.slots.to(positions.device)[positions]
 
     def _seen(self, rows: LayerRows, columns: Tensor) -> Tensor | None:
-        return visible(rows.positions, columns, self.config.causal_block)
+        return visible(rows.positions, columns.to(rows.positions.device), self.config.causal_block)
 
     def _relative_angles(self, positions: Tensor) -> list[tuple[Tensor, Tensor]]:
         config = self.config
@@ -183,3 +186,8 @@ class SegmentKV:
             angles(positions - segment.offset, config.rotary_dim, config.rope_theta)
             for segment, _ in self.segments
         ]
+
+
+def _same(one: Tensor, other: Tensor) -> bool:
+    """Whether both hold the same, on the same device."""
+    return one.device == other.device and torch.equal(one, other)

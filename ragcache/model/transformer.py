@@ -54,8 +54,13 @@ class MaskPredictor(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """Where rows come in: the embedding's device."""
         return self.embed.weight.device
+
+    @property
+    def devices(self) -> tuple[torch.device, ...]:
+        """Where each layer is; its KV lies beside it."""
+        return tuple(cast(Layer, layer).attn_norm.weight.device for layer in self.layers)
 
     def forward(self, rows: Rows, attention: Attention, output: Tensor | None = None) -> Tensor:
         """Hidden states `[m, hidden]` of the rows with indices `output` `[m]` (all when None).
@@ -65,8 +70,10 @@ class MaskPredictor(nn.Module):
         cos, sin = angles(rows.positions, self.config.rotary_dim, self.config.rope_theta)
         x = self.embed(rows.token_ids)
         last = self.config.layers - 1
-        for index, module in enumerate(self.layers):
+        for index, (module, device) in enumerate(zip(self.layers, self.devices, strict=True)):
             layer = cast(Layer, module)
+            if x.device != device:
+                x, cos, sin, rows = x.to(device), cos.to(device), sin.to(device), rows.to(device)
             active = attention.enter(index, x, layer.values, rows.boundaries)
             if active is not None:
                 x = self._some(index, layer, active, rows, (cos, sin), attention)
@@ -74,10 +81,12 @@ class MaskPredictor(nn.Module):
             projected = layer.project(x, rows.positions, cos, sin)
             attended = attention.attend(index, projected, rows.boundaries)
             if output is not None and index == last:
-                x, attended = x[output], attended[output]  # nobody reads the other rows' last MLP
+                chosen = output.to(device)
+                x, attended = x[chosen], attended[chosen]  # nobody reads the other rows' last MLP
                 output = None
             x = layer.mix(x, attended)
-        hidden: Tensor = self.norm(x if output is None else x[output])
+        x = x if output is None else x[output.to(x.device)]
+        hidden: Tensor = self.norm(x.to(self.norm.weight.device))
         return hidden
 
     def _some(

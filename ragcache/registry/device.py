@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from ragcache.devices import Devices, of_layers
 from ragcache.page import Page
 from ragcache.registry.key import AffixKey
 
@@ -41,8 +42,8 @@ class DeviceTier:
     Token ids and hidden states stay on the host, where plans are made.
     """
 
-    def __init__(self, device: torch.device, budget_bytes: int) -> None:
-        self._device, self._budget_bytes = device, budget_bytes
+    def __init__(self, devices: Devices, budget_bytes: int) -> None:
+        self._devices, self._budget_bytes = devices, budget_bytes
         self._lock = threading.Lock()
         self._pages: OrderedDict[AffixKey, _Resident] = OrderedDict()
         self._size_bytes = 0
@@ -55,7 +56,7 @@ class DeviceTier:
     def take(self, pages: Mapping[AffixKey, Page]) -> Stay | None:
         """All of `pages` on the device, copied there if need be; None when they do not all fit.
 
-        All or none, so that the pages of one request lie on one device.
+        All or none, so that all pages of one request lie beside their layers.
         """
         with self._lock:
             missing = [key for key in pages if key not in self._pages]
@@ -63,7 +64,7 @@ class DeviceTier:
             if not self._make_room(needed, keep=pages):
                 return None
             for key in missing:
-                self._pages[key] = _Resident(to_device(pages[key], self._device))
+                self._pages[key] = _Resident(to_device(pages[key], self._devices))
             self._size_bytes += needed
             for key in pages:
                 self._pages[key].users += 1
@@ -92,15 +93,14 @@ class DeviceTier:
         return True
 
 
-def to_device(page: Page, device: torch.device) -> Page:
-    """A copy of `page` whose keys and values lie on `device`.
+def to_device(page: Page, devices: Devices) -> Page:
+    """A copy of `page` whose keys and values lie on the devices of their layers.
 
     For CUDA each layer goes by way of pinned memory without waiting, so that layer i + 1 is read from the
     disk while layer i is on its way.
     """
-    pairs = [
-        (_copy(key, device), _copy(value, device)) for key, value in zip(page.keys, page.values, strict=True)
-    ]
+    layers = zip(page.keys, page.values, of_layers(devices, len(page.keys)), strict=True)
+    pairs = [(_copy(key, device), _copy(value, device)) for key, value, device in layers]
     return replace(page, keys=tuple(key for key, _ in pairs), values=tuple(value for _, value in pairs))
 
 

@@ -94,7 +94,7 @@ def make_plan(
     """
     segments = always_live(canvas, segments)
     exact, stale = split_exact(canvas, segments)
-    kv = backend(predictor.config, canvas.tokens, [*exact, *stale], predictor.dtype, predictor.device)
+    kv = backend(predictor.config, canvas.tokens, [*exact, *stale], predictor.dtype, predictor.devices)
     affix = _positions(stale)
     fresh = _complement(_positions([*exact, *stale]), canvas.tokens)
     masked = torch.arange(canvas.prompt_tokens, canvas.tokens)

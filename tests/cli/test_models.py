@@ -74,9 +74,7 @@ def test_check_of_a_hub_id_downloads_no_weights(
     assert asked[2:] == [FILES]
 
 
-def test_check_of_a_hub_id_offline(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_check_of_a_hub_id_offline(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
     result = run("models", "check", "org/name")

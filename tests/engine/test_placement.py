@@ -12,7 +12,7 @@ from engine.tiny_checkpoint import write_checkpoint
 import ragcache.engine.placement as placement
 import ragcache.model.memory as memory
 from ragcache.engine import load
-from ragcache.engine.placement import parse_dtype, pick_dtype
+from ragcache.engine.placement import Device, parse_dtype, pick_devices, pick_dtype, pick_precision
 from ragcache.errors import CheckpointError, ConfigError, ModelTooLargeError
 from ragcache.model.checkpoint import Checkpoint, save_model
 from reference.tiny import tiny_model
@@ -56,6 +56,43 @@ def test_dtypes_have_short_names() -> None:
     ]
     with pytest.raises(ConfigError, match="unknown dtype 'int4'; use auto, bf16, fp16, fp32, int8"):
         parse_dtype("int4")
+
+
+def test_layers_are_spread_over_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    spread = [str(device) for device in pick_devices("cuda:0, cuda:1", 5)]
+    assert spread == ["cuda:0", "cuda:0", "cuda:0", "cuda:1", "cuda:1"]
+    mapped = pick_devices({1: "cuda:1", 0: "cpu", 2: "cuda:0"}, 3)
+    assert [str(device) for device in mapped] == ["cpu", "cuda:1", "cuda:0"]
+    assert pick_devices("cpu", 2) == (CPU, CPU)
+
+
+@pytest.mark.parametrize(
+    ("device", "message"),
+    [
+        ("cpu,abacus", "unknown device 'abacus'"),
+        ("cpu,", "unknown device ''"),
+        ("cpu,cuda:99", "device 'cuda:99'"),
+        ("cpu,cpu,cpu", "3 devices for 2 layers; name fewer"),
+        ({0: "cpu"}, r"must name the layers 0 to 1, each once; not \[0\]"),
+        ({0: "cpu", 2: "cpu"}, "must name the layers 0 to 1"),
+        ({0: "cpu", 1: "mps"}, "device 'mps' is not supported"),
+    ],
+)
+def test_a_placement_that_cannot_be_is_refused(device: Device, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        pick_devices(device, 2)
+
+
+def test_mixed_devices_compute_in_what_all_can(bf16: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    cuda = torch.device("cuda:0")
+    monkeypatch.setattr(
+        placement,
+        "pick_dtype",
+        lambda asked, model, device: torch.float32 if device == CPU else torch.bfloat16,
+    )
+    assert pick_precision(None, bf16, (CPU, cuda)) == (torch.float32, False)
+    assert pick_precision(None, bf16, (cuda, cuda)) == (torch.bfloat16, False)
 
 
 @pytest.mark.parametrize("dtype", ["bf16", torch.bfloat16])

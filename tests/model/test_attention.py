@@ -160,7 +160,7 @@ def test_one_resident_copy_serves_all_requests_and_goes_with_its_page() -> None:
     first = backend.resident(page, *arguments)
     kv = backend(CONFIG, 30, [whole(page, 3), whole(page, 12)], torch.float32, torch.device("cpu"))
     assert [resident for _, resident in kv.segments] == [first, first]
-    assert kv.keys.shape[2] == 30 - 12  # private slots for the live positions only
+    assert kv.keys[0].shape[1] == 30 - 12  # private slots for the live positions only
     assert len(backend._resident) == 1
     del page, kv
     gc.collect()

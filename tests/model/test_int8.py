@@ -39,10 +39,10 @@ def test_without_torchao_the_command_is_named(tmp_path: Path, monkeypatch: pytes
 def test_int8_is_computed_in_what_the_device_likes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save_model(tiny_model(), tmp_path, dtype=torch.bfloat16)
     checkpoint = Checkpoint.open(tmp_path)
-    assert pick_precision(torch.int8, checkpoint, CPU) == (torch.float32, True)
-    assert pick_precision(torch.bfloat16, checkpoint, CPU) == (torch.bfloat16, False)
+    assert pick_precision(torch.int8, checkpoint, [CPU]) == (torch.float32, True)
+    assert pick_precision(torch.bfloat16, checkpoint, [CPU]) == (torch.bfloat16, False)
     monkeypatch.setattr("ragcache.engine.placement.pick_dtype", lambda *given: torch.float16)
-    assert pick_precision(torch.int8, checkpoint, CPU) == (torch.float32, True)
+    assert pick_precision(torch.int8, checkpoint, [CPU]) == (torch.float32, True)
 
 
 def test_size_is_known_beforehand() -> None:

@@ -76,7 +76,7 @@ class Fast:
     def uncached(self, parts: Parts, options: DecodingOptions) -> list[int]:
         """The same prompt without any affix: the plain intra-request cache."""
         canvas = self.canvas(parts, options)
-        kv = self.backend(self.model.config, canvas.tokens, (), self.model.dtype, self.model.device)
+        kv = self.backend(self.model.config, canvas.tokens, (), self.model.dtype, self.model.devices)
         options = with_defaults(options, self.model.config)
         run(self.model, denoise(canvas, lambda block: Live(torch.arange(canvas.tokens)), kv, options))
         return canvas.answer()
@@ -90,7 +90,7 @@ class Fast:
     def logits(self, ids: Sequence[int], first_position: int = 0) -> torch.Tensor:
         """Logits `[n, vocabulary]` of a whole sequence that starts at `first_position`."""
         config, count = self.model.config, len(ids)
-        kv = self.backend(config, count, (), self.model.dtype, self.model.device)
+        kv = self.backend(config, count, (), self.model.dtype, self.model.devices)
         rows = Rows.single(torch.tensor(ids), torch.arange(count) + first_position)
         attention = RaggedKV([_Shifted(kv, first_position)])
         return self.model.logits(self.model(rows, attention))

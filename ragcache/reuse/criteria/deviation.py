@@ -82,7 +82,7 @@ def _check(context: ReuseContext, drift: Drift, *, first: int, stop: int) -> Wor
     first = min(first, stop - 1)
     watch = _Drift(context, drift, first)
     config = replace(predictor.config, layers=stop)
-    kv = GatherKV(config, len(context.token_ids), (), predictor.dtype, predictor.device)
+    kv = GatherKV(config, len(context.token_ids), (), predictor.dtype, predictor.devices)
     rows = torch.arange(len(context.token_ids))
     nothing = torch.empty(0, dtype=torch.int64)
     yield Step(rows, context.token_ids, nothing, kv, watch, "probe", FirstLayers(stop))
