@@ -18,6 +18,7 @@ def remote_headers(model: HubModel, folder: Path) -> dict[str, Stored]:
     from huggingface_hub import get_safetensors_metadata
     from huggingface_hub.errors import (
         EntryNotFoundError,
+        LocalEntryNotFoundError,
         NotASafetensorsRepoError,
         SafetensorsParsingError,
     )
@@ -28,6 +29,8 @@ def remote_headers(model: HubModel, folder: Path) -> dict[str, Stored]:
         raise CheckpointError(f"{model.name}: no safetensors weights; {CONVERT}") from error
     except SafetensorsParsingError as error:
         raise CheckpointError(f"{model.name}: a damaged safetensors file ({error})") from error
+    except LocalEntryNotFoundError as error:  # an EntryNotFoundError, but of the cache
+        raise UnknownModelError(model.trouble(error)) from error
     except EntryNotFoundError as error:
         raise CheckpointError(f"{model.name}: a shard is named by the index but missing ({error})") from error
     except Exception as error:  # the hub's, httpx' or requests', by the hub's version

@@ -13,6 +13,7 @@ import pytest
 from huggingface_hub.errors import (
     EntryNotFoundError,
     HfHubHTTPError,
+    LocalEntryNotFoundError,
     NotASafetensorsRepoError,
     OfflineModeIsEnabled,
     SafetensorsParsingError,
@@ -107,6 +108,7 @@ def test_what_is_missing_or_twice_is_named(monkeypatch: pytest.MonkeyPatch, fold
         (NotASafetensorsRepoError, CheckpointError, "org/name: no safetensors weights; convert pickle"),
         (SafetensorsParsingError, CheckpointError, "a damaged safetensors file"),
         (EntryNotFoundError, CheckpointError, "named by the index but missing"),
+        (LocalEntryNotFoundError, UnknownModelError, r"hub \(LocalEntryNotFoundError\)"),
         (HfHubHTTPError, UnknownModelError, r"Hugging Face hub \(HfHubHTTPError\)"),
         (OfflineModeIsEnabled, UnknownModelError, r"check the name and the network"),
         (TimeoutError, UnknownModelError, r"hub \(TimeoutError\)"),
