@@ -45,8 +45,9 @@ def parse_decoding(pairs: Sequence[str], options: DecodingOptions) -> DecodingOp
     sampler = numbers.pop("sampler", None)
     options = replace(options, **numbers)
     if sampler is not None:
-        if "confidence" in numbers or "factor" in rules or len(rules) > 1:
-            raise ConfigError(f"sampler={sampler} has a confidence and a rule of its own; leave others out")
+        wanted = "threshold" if sampler == "confidence_threshold" else "steps"
+        if unused := [name for name in ("confidence", *_RULES) if name in given and name != wanted]:
+            raise ConfigError(f"sampler={sampler} takes {wanted}, but not {', '.join(unused)}; leave it out")
         return with_sampler(options, sampler, **rules)
     if len(rules) > 1:
         raise ConfigError(f"{' and '.join(rules)} exclude each other; give one")

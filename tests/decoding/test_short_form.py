@@ -56,7 +56,9 @@ def test_dreams_samplers() -> None:
         (["steps=2", "threshold=0.9"], "steps and threshold exclude each other"),
         (["sampler=entropy"], "'entropy' needs a number of steps"),
         (["sampler=best", "steps=2"], "unknown sampler 'best'"),
-        (["sampler=entropy", "steps=2", "factor=1"], "leave others out"),
+        (["sampler=entropy", "steps=2", "factor=1"], "takes steps, but not factor"),
+        (["sampler=entropy", "steps=2", "confidence=random"], "but not confidence"),
+        (["sampler=confidence_threshold", "steps=2"], "takes threshold, but not steps"),
     ],
 )
 def test_what_cannot_be_used_is_named(pairs: list[str], message: str) -> None:
