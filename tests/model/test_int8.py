@@ -66,6 +66,6 @@ def test_rounding_changes_little(tmp_path: Path, kind: str) -> None:
     assert coded.dtype == torch.float32
     wanted, found = logits(model), logits(coded)
     error = float((found - wanted).norm() / wanted.norm())
-    assert 0.0 < error < 0.05  # measured: see docs/architecture.md
+    assert 0.0 < error < 0.05
     with pytest.raises(CheckpointError, match="int8 weights are not saved"):
         save_model(coded, tmp_path / "again")
