@@ -109,7 +109,7 @@ class SequenceMaker:
             for number, (start, stop) in enumerate(sequence.branches):
                 branches[row, start:stop] = number + 1
                 positions[row, start:stop] -= start - sequence.branches[0][0]
-            stale[row, [position for position, _ in self.masker.stale(sequence)]] = True
+            stale[row, self.masker.stale(sequence)] = True
         picked += [(0, 0, 0.0, -1)] * (
             -len(picked) % 512
         )  # few different shapes: the allocator keeps its memory
