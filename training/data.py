@@ -57,8 +57,10 @@ class SequenceMaker:
         if self.rng.random() < stage.system_share:
             talk.system(self.teller.system())
         for qa in made.questions:
-            whole = self.teller.prompt(made, qa.question, layout)
-            room = talk.ask(qa, whole if talk.asks_whole else f"Question: {qa.question}")
+            text = f"Question: {qa.question}"
+            if talk.asks_whole:
+                text = self.teller.prompt(made, qa.question, layout)
+            room = talk.ask(qa, text)
             if not room:
                 break
             if stage.branched or qa is made.questions[-1]:
