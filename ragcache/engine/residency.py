@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 
 import torch
 
+from ragcache.devices import Devices
 from ragcache.engine.pages import Resolved
 from ragcache.engine.request import Completion
 from ragcache.registry.device import DeviceTier
@@ -20,8 +20,9 @@ class Residency:
     Without effect on the CPU, where pages are already, and for a budget of 0 bytes.
     """
 
-    def __init__(self, devices: Sequence[torch.device], budget_bytes: int) -> None:
-        useful = any(device.type != "cpu" for device in devices) and budget_bytes > 0
+    def __init__(self, devices: Devices, budget_bytes: int) -> None:
+        own = (devices,) if isinstance(devices, torch.device) else devices
+        useful = any(device.type != "cpu" for device in own) and budget_bytes > 0
         self.tier = DeviceTier(devices, budget_bytes) if useful else None
 
     def place(self, resolved: Resolved, future: Future[Completion]) -> Resolved:

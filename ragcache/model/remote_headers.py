@@ -26,7 +26,9 @@ def remote_headers(model: HubModel, folder: Path) -> dict[str, Stored]:
     try:
         shards = get_safetensors_metadata(model.name, revision=model.revision).files_metadata
     except NotASafetensorsRepoError as error:
-        raise CheckpointError(f"{model.name}: no safetensors weights; {CONVERT}") from error
+        raise CheckpointError(
+            f"{model.name}: no safetensors weights; if there are others, {CONVERT}"
+        ) from error
     except SafetensorsParsingError as error:
         raise CheckpointError(f"{model.name}: a damaged safetensors file ({error})") from error
     except LocalEntryNotFoundError as error:  # an EntryNotFoundError, but of the cache

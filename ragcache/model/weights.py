@@ -17,7 +17,7 @@ from ragcache.errors import CheckpointError
 
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 CONVERT = (
-    "convert pickle weights to safetensors first, where their code may run: load them with transformers and "
+    "convert them to safetensors first, where their code may run: load them with transformers and "
     "call save_pretrained, or use the hub's safetensors/convert"
 )
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")

@@ -18,7 +18,7 @@ META = torch.device("meta")
 def test_pages_stay_until_the_request_is_done(engine: Engine) -> None:
     resolved = engine.warm([RIVER, TOWN])
     size = sum(sum(t.nbytes for t in (*o.page.keys, *o.page.values)) for o in resolved.pages.values())
-    residency = Residency((META,), size)
+    residency = Residency(META, size)
     assert residency.tier is not None
     future: Future[Completion] = Future()
     placed = residency.place(resolved, future)
@@ -33,15 +33,13 @@ def test_pages_stay_until_the_request_is_done(engine: Engine) -> None:
 @pytest.mark.parametrize(("device", "budget"), [("cpu", 2**30), ("meta", 0)])
 def test_without_effect_on_the_cpu_and_without_a_budget(engine: Engine, device: str, budget: int) -> None:
     resolved = engine.warm([RIVER])
-    assert Residency((torch.device(device),), budget).place(resolved, Future()) is resolved
+    assert Residency(torch.device(device), budget).place(resolved, Future()) is resolved
 
 
 def test_the_registry_counts_what_an_engine_keeps_on_its_device(
     model: LoadedModel, registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "ragcache.engine.engine.Residency", lambda devices, budget: Residency((META,), budget)
-    )
+    monkeypatch.setattr("ragcache.engine.engine.Residency", lambda devices, budget: Residency(META, budget))
     assert "device" not in registry.usage().tiers
     with Engine(model, registry) as engine:
         resolved = engine.warm([RIVER])

@@ -105,7 +105,11 @@ def test_what_is_missing_or_twice_is_named(monkeypatch: pytest.MonkeyPatch, fold
 @pytest.mark.parametrize(
     ("trouble", "kind", "message"),
     [
-        (NotASafetensorsRepoError, CheckpointError, "org/name: no safetensors weights; convert pickle"),
+        (
+            NotASafetensorsRepoError,
+            CheckpointError,
+            "org/name: no safetensors weights; if there are others, convert",
+        ),
         (SafetensorsParsingError, CheckpointError, "a damaged safetensors file"),
         (EntryNotFoundError, CheckpointError, "named by the index but missing"),
         (LocalEntryNotFoundError, UnknownModelError, r"hub \(LocalEntryNotFoundError\)"),
