@@ -57,6 +57,10 @@ class MaskPredictor(nn.Module):
         """Where the weights are."""
         return self.embed.weight.device
 
+    def kv_bytes(self, tokens: int) -> int:
+        """Bytes of the keys and values of `tokens` tokens, in all layers."""
+        return tokens * self.config.kv_elements_per_token * self.dtype.itemsize
+
     def forward(self, rows: Rows, attention: Attention, output: Tensor | None = None) -> Tensor:
         """Hidden states `[m, hidden]` of the rows with indices `output` `[m]` (all when None).
 
