@@ -236,7 +236,7 @@ class Engine(Closing):
                 self._worker = self._start_worker()
 
     def _reserve(self, job: Job) -> Grant | None:
-        """Memory for the private KV of a request that is tokenised for it; None while others have too much."""
+        """Memory for the private KV of a request, tokenised to know it; None while others have too much."""
         ready = job.ready = job.ready or self._ready(job.request)
         copies = 2 if job.request.compare else 1
         return self.private_kv.take(copies * self.model.predictor.kv_bytes(ready.tokens))

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ragcache.decoding.step import Step, Work, advance
 from ragcache.engine.request import Completion, Request
-from ragcache.engine.scheduler import Turn
+from ragcache.engine.scheduler import Due
 from ragcache.errors import RequestTimeoutError
 from ragcache.prompt import TokenizedPrompt
 from ragcache.reuse.depth import DepthTable
@@ -46,7 +46,7 @@ class Job:
     ready: Ready | None = None
     begun: bool = False
     submitted: float = field(default_factory=time.monotonic)
-    turn: Turn = Turn(0.0, 0)
+    due: Due = field(default=Due(0.0, 0))
     passed: int = 0
     held: ExitStack = field(default_factory=ExitStack)
     settled: bool = False

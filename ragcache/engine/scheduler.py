@@ -13,19 +13,19 @@ PRIORITY_S = 10.0  # by how much a level of priority brings that forward
 
 
 @dataclass(frozen=True, order=True)
-class Turn:
-    """A request's place among others, the lower first: earliest deadline first (Liu and Layland, 1973).
+class Due:
+    """When a request counts as due: the earliest deadline goes first (Liu and Layland, 1973).
 
-    `due` is in seconds of a monotonic clock, `number` counts requests and settles ties. As neither changes
+    `at_s` is in seconds of a monotonic clock, `number` counts requests and settles ties. As neither changes
     while others arrive, nobody is overtaken for ever, whatever their priority.
     """
 
-    due: float
+    at_s: float
     number: int
 
     @classmethod
-    def of(cls, number: int, submitted: float, priority: int = 0, timeout_s: float | None = None) -> Turn:
-        """The turn of a request that was `submitted` then and is given up after `timeout_s`."""
+    def of(cls, number: int, submitted: float, priority: int = 0, timeout_s: float | None = None) -> Due:
+        """Of a request that was `submitted` then and is given up after `timeout_s`."""
         allowed = DUE_S if timeout_s is None else min(timeout_s, DUE_S)
         return cls(submitted + allowed - priority * PRIORITY_S, number)
 
@@ -40,8 +40,8 @@ class Contender(Protocol):
     passed: int
 
     @property
-    def turn(self) -> Turn:
-        """See `Turn`."""
+    def due(self) -> Due:
+        """See `Due`."""
         ...
 
     @property
@@ -57,7 +57,7 @@ T = TypeVar("T", bound=Contender)
 class Scheduler:
     """Fills forwards of at most `max_rows` rows with steps of any kind; a larger step runs alone.
 
-    A step that `patience` forwards have passed over goes before all that waited less, whatever their turn. So
+    A step that `patience` forwards have passed over goes before all that waited less, whatever is due. So
     among n requests nobody waits for more than `patience + n - 1` forwards, and between two of their steps
     others compute at most so many times `max_rows`, or the rows of the largest step. Raises `ConfigError`.
     """
@@ -84,6 +84,6 @@ class Scheduler:
             contender.passed = 0
         return chosen
 
-    def _urgency(self, contender: Contender) -> tuple[int, Turn]:
+    def _urgency(self, contender: Contender) -> tuple[int, Due]:
         overdue = contender.passed if contender.passed >= self.patience else 0
-        return -overdue, contender.turn
+        return -overdue, contender.due

@@ -1,4 +1,4 @@
-"""Requests that wait to be started: bounded, ordered by turn, emptied by cancellation and closing."""
+"""Requests that wait to be started: bounded, ordered by when they are due, left at once by who cancels."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import threading
 from itertools import count
 
 from ragcache.engine.job import Job
-from ragcache.engine.scheduler import Turn
+from ragcache.engine.scheduler import Due
 from ragcache.errors import ConfigError, EngineBusyError, EngineClosedError
 
 
 class WaitingQueue:
-    """Takes jobs from any thread, shows the one whose turn is next to a single worker.
+    """Takes jobs from any thread, shows the one that is due next to a single worker.
 
     `most` bounds the jobs that wait; one that is cancelled leaves at once. Raises `ConfigError`.
     """
@@ -22,7 +22,7 @@ class WaitingQueue:
             raise ConfigError(f"max_waiting must be at least 1, not {most}")
         self._most = most
         self._changed = threading.Condition()
-        self._heap: list[tuple[Turn, Job]] = []
+        self._heap: list[tuple[Due, Job]] = []
         self._waiting: dict[int, Job] = {}  # by number; what has left may still lie in the heap
         self._numbers = count()
         self._watched = self._closed = False
@@ -49,9 +49,9 @@ class WaitingQueue:
                 raise EngineClosedError("this engine is closed; make a new one")
             before = bool(self._waiting) or not self._watched
             request, number = job.request, next(self._numbers)
-            job.turn = Turn.of(number, job.submitted, request.priority, request.timeout_s)
+            job.due = Due.of(number, job.submitted, request.priority, request.timeout_s)
             self._waiting[number] = job
-            heapq.heappush(self._heap, (job.turn, job))
+            heapq.heappush(self._heap, (job.due, job))
             self._changed.notify_all()
         job.future.add_done_callback(lambda _: self._drop_cancelled(job))
         return before
@@ -70,14 +70,14 @@ class WaitingQueue:
     def remove(self, job: Job) -> bool:
         """Take out `job`; False if it is not there any more, and somebody else sees to it."""
         with self._changed:
-            found = self._waiting.pop(job.turn.number, None) is not None
+            found = self._waiting.pop(job.due.number, None) is not None
             self._changed.notify_all()
             return found
 
     def drain(self) -> list[Job]:
         """Take out all, in their order."""
         with self._changed:
-            jobs = sorted(self._waiting.values(), key=lambda job: job.turn)
+            jobs = sorted(self._waiting.values(), key=lambda job: job.due)
             self._waiting.clear()
             self._heap.clear()
             self._changed.notify_all()

@@ -101,7 +101,7 @@ class Worker(threading.Thread):
         self._forget_settled()
 
     def _step(self) -> None:
-        """One forward for those whose turn it is, at most as large as the scheduler lets it be."""
+        """One forward for those whom the scheduler picks."""
         for job in self._active:
             if not job.drop_if_cancelled():
                 job.drop_if_late()

@@ -35,7 +35,9 @@ def kinds_of_requests(draw: random.Random) -> list[Request]:
     ]
 
 
-def asked(engine: Engine, kinds: list[Request], draw: random.Random) -> Iterator[tuple[int, Future[Completion]]]:
+def asked(
+    engine: Engine, kinds: list[Request], draw: random.Random
+) -> Iterator[tuple[int, Future[Completion]]]:
     """Some come in bursts, some after others are done, some are cancelled: at once, or while others run."""
     running: list[Future[Completion]] = []
     for _ in range(REQUESTS):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from ragcache.engine.scheduler import DUE_S, PRIORITY_S, Scheduler, Turn
+from ragcache.engine.scheduler import DUE_S, PRIORITY_S, Due, Scheduler
 from ragcache.errors import ConfigError
 
 
@@ -15,18 +15,18 @@ from ragcache.errors import ConfigError
 class One:
     """A request by its number; `longest` is the most forwards that passed a step of its over."""
 
-    turn: Turn
+    due: Due
     rows: int
     passed: int = 0
     longest: int = 0
 
 
 def one(number: int, rows: int, priority: int = 0, timeout_s: float | None = None) -> One:
-    return One(Turn.of(number, float(number), priority, timeout_s), rows)
+    return One(Due.of(number, float(number), priority, timeout_s), rows)
 
 
 def numbers(chosen: list[One]) -> list[int]:
-    return [contender.turn.number for contender in chosen]
+    return [contender.due.number for contender in chosen]
 
 
 def test_steps_of_any_kind_share_a_forward_up_to_the_rows() -> None:
@@ -50,9 +50,9 @@ def test_priority_and_deadline_go_before_arrival() -> None:
 
 
 def test_no_priority_overtakes_for_ever() -> None:
-    plain = Turn.of(0, submitted=0.0)
-    assert Turn.of(1, PRIORITY_S - 1.0, priority=1) < plain < Turn.of(1, PRIORITY_S + 1.0, priority=1)
-    assert plain < Turn.of(1, DUE_S, timeout_s=1.0)
+    plain = Due.of(0, submitted=0.0)
+    assert Due.of(1, PRIORITY_S - 1.0, priority=1) < plain < Due.of(1, PRIORITY_S + 1.0, priority=1)
+    assert plain < Due.of(1, DUE_S, timeout_s=1.0)
 
 
 @pytest.mark.parametrize(("others", "forwards"), [(1, 2), (3, 4)])
