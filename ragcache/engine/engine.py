@@ -74,7 +74,7 @@ class Engine(Closing):
         prefetch: bool = True,
         device_bytes: int = DEVICE_BYTES,
         max_rows_per_step: int = 4096,
-        max_waiting: int = 4096,
+        max_waiting: int = 16384,
         kv_bytes: int | None = None,
     ) -> None:
         if max_batch < 1:
