@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 from ragcache.engine import Engine
@@ -19,21 +18,16 @@ BATCH = 8  # chunks that are encoded in one forward
 
 @dataclass(frozen=True)
 class Changes:
-    """The `documents` of a folder, and the `records` that have the names of its chunks or are its own.
-
-    Names are those of `namespace`.
+    """The `documents` of a folder, the `texts` of their chunks by the names they get, and the `records` that
+    have these names or are the folder's own. Names are those of `namespace`.
     """
 
     source: str
     documents: tuple[Document, ...]
+    texts: Mapping[str, str]
     records: Mapping[str, AffixRecord]
     warnings: tuple[str, ...] = ()
     namespace: str = DEFAULT_NAMESPACE
-
-    @cached_property
-    def texts(self) -> Mapping[str, str]:
-        """Texts of the chunks, by the names they get."""
-        return {piece.name: normalise_text(piece.text) for doc in self.documents for piece in chunk(doc)}
 
     @property
     def added(self) -> tuple[str, ...]:
@@ -68,16 +62,16 @@ def find_changes(
     source = f"{folder.resolve()}:{prefix}"
     loaded = load_documents([folder])
     documents = tuple(Document(prefix + document.name, document.text) for document in loaded.documents)
-    found = {piece.name for document in documents for piece in chunk(document)}
+    texts = {piece.name: normalise_text(piece.text) for doc in documents for piece in chunk(doc)}
     known = {record.name: record for record in registry.names(namespace)}
-    for name in found & known.keys():
+    for name in texts.keys() & known.keys():
         if known[name].source not in ("", source):
             raise InputError(
                 f"affix {name!r} was made from {known[name].source.rpartition(':')[0]}; "
                 "give one of the folders a --prefix"
             )
-    mine = {name: record for name, record in known.items() if record.source == source or name in found}
-    return Changes(source, documents, mine, loaded.warnings, namespace)
+    mine = {name: record for name, record in known.items() if record.source == source or name in texts}
+    return Changes(source, documents, texts, mine, loaded.warnings, namespace)
 
 
 def apply_changes(

@@ -57,8 +57,10 @@ class SequenceMaker:
         if self.rng.random() < stage.system_share:
             talk.system(self.teller.system())
         for qa in made.questions:
-            whole = self.teller.prompt(made, qa.question, layout)
-            room = talk.ask(qa, whole if talk.asks_whole else f"Question: {qa.question}")
+            text = f"Question: {qa.question}"
+            if talk.asks_whole:
+                text = self.teller.prompt(made, qa.question, layout)
+            room = talk.ask(qa, text)
             if not room:
                 break
             if stage.branched or qa is made.questions[-1]:
@@ -109,7 +111,7 @@ class SequenceMaker:
             for number, (start, stop) in enumerate(sequence.branches):
                 branches[row, start:stop] = number + 1
                 positions[row, start:stop] -= start - sequence.branches[0][0]
-            stale[row, [position for position, _ in self.masker.stale(sequence)]] = True
+            stale[row, self.masker.stale(sequence)] = True
         picked += [(0, 0, 0.0, -1)] * (
             -len(picked) % 512
         )  # few different shapes: the allocator keeps its memory

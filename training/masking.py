@@ -76,13 +76,12 @@ class Masker:
             masked += [Masked(i, 0.5) for i in others if self.rng.random() < rate]
         return masked
 
-    def stale(self, sequence: Sequence) -> list[tuple[int, int]]:
-        """`(position, affix number)` of the tokens that see their own affix only, as pages do."""
+    def stale(self, sequence: Sequence) -> list[int]:
+        """Positions of the tokens that see their own affix only, as pages do."""
         if self.rng.random() >= REUSED_SHARE:
             return []
         anchors = self.rng.choice(ANCHORS)
-        spans = enumerate(sequence.affixes)
-        return [(p, number) for number, span in spans for p in span if self.rng.random() >= anchors]
+        return [p for span in sequence.affixes for p in span if self.rng.random() >= anchors]
 
     def _answer(self, canvas: int, told: int) -> list[bool]:
         """Flags of a canvas whose first `told` tokens are the answer and its end: all, a tail, or any."""

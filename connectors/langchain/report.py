@@ -12,7 +12,7 @@ from ragcache.engine import Completion, Preview
 from ragcache.engine.preview import Section
 from ragcache.engine.request import AffixStatus
 
-MISSING = "its text does not stand in the prompt, or within another affix"
+_MISSING = "its text does not stand in the prompt, or within another affix"
 
 
 def generation_info(completion: Completion, missing: Sequence[str] = ()) -> dict[str, Any]:
@@ -21,7 +21,7 @@ def generation_info(completion: Completion, missing: Sequence[str] = ()) -> dict
     Counts are in tokens. `cached_tokens` came from the store; affixes built by this call do not count.
     """
     report = completion.reuse
-    absent = {"start": 0, "tokens": 0, "status": "skipped", "anchors": 0, "reason": MISSING}
+    absent = {"start": 0, "tokens": 0, "status": "skipped", "anchors": 0, "reason": _MISSING}
     return {
         "finish_reason": completion.finish_reason,
         "model_name": completion.model,
@@ -55,7 +55,7 @@ def response_metadata(completion: Completion, missing: Sequence[str] = ()) -> di
 def with_missing(preview: Preview, missing: Sequence[str]) -> Preview:
     """`preview` with the affixes that the prompt does not hold, at its end."""
     at = preview.prompt_tokens
-    absent = (Section("", at, 0, "skipped", name, MISSING) for name in missing)
+    absent = (Section("", at, 0, "skipped", name, _MISSING) for name in missing)
     return replace(preview, sections=(*preview.sections, *absent))
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
 from ragcache.decoding.denoise import DecodingOptions
 from ragcache.engine import Request
-from ragcache.errors import EmptyQuestionError
 from ragcache.pipelines.rag.chunks import Chunk
 from ragcache.pipelines.rag.pipeline import Answer, RagPipeline
 from ragcache.prompt import Affix, Message, Part, Prompt
@@ -48,11 +46,7 @@ class Conversation:
         Raises `EmptyQuestionError`, `PromptTooLongError` if question and documents alone do not fit, and the
         engine's errors; the turn is then not kept.
         """
-        if not question.strip():
-            raise EmptyQuestionError("the question is empty; ask something")
-        started = time.perf_counter()
-        hits = self.pipeline.index.search(question, self.pipeline.top_k)
-        retrieve_s = time.perf_counter() - started
+        hits, retrieve_s = self.pipeline.retrieve(question)
         request, left_out = self._fitting(question, [hit.chunk for hit in hits])
         completion = yield from self.pipeline.engine.stream(request)
         self.turns.append(Turn(question, completion.text))

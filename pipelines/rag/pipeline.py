@@ -101,6 +101,14 @@ class RagPipeline(Closing):
         )
         return changes
 
+    def retrieve(self, question: str) -> tuple[tuple[Hit, ...], float]:
+        """The chunks nearest to the question, and the seconds that took. Raises `EmptyQuestionError`."""
+        if not question.strip():
+            raise EmptyQuestionError("the question is empty; ask something")
+        started = time.perf_counter()
+        hits = self.index.search(question, self.top_k)
+        return hits, time.perf_counter() - started
+
     def ask(
         self,
         question: str,
@@ -113,11 +121,7 @@ class RagPipeline(Closing):
 
         Raises `EmptyQuestionError`, `PromptTooLongError` and the engine's errors.
         """
-        if not question.strip():
-            raise EmptyQuestionError("the question is empty; ask something")
-        started = time.perf_counter()
-        hits = self.index.search(question, self.top_k)
-        retrieve_s = time.perf_counter() - started
+        hits, retrieve_s = self.retrieve(question)
         chunks = [hit.chunk for hit in hits]
         self._register(chunks)
         prompt = chunk_prompt(question, chunks)

@@ -83,9 +83,8 @@ def propose(
     wide = logits.to(torch.float64)
     drawn = narrow(wide / temperature if temperature > 0 else wide, top_k, top_p)
     allowed = _without(drawn, mask_id, banned)
-    if (
-        top_k is not None or top_p is not None
-    ):  # where they left nothing else, the best of the others stands in
+    if top_k is not None or top_p is not None:
+        # where they left nothing else, the best of the others stands in
         nothing = allowed.isinf().all(-1, keepdim=True)
         allowed = torch.where(nothing, _without(wide, mask_id, banned), allowed)
     if temperature > 0:

@@ -104,8 +104,10 @@ def stop_ids(tokenizer: ChatTokenizer, config: ModelConfig) -> frozenset[int]:
     """What ends an answer: EOS, of config and tokenizer, and the ends of turn that the family knows."""
     specials = tokenizer.special_tokens
     ends = {specials[text] for text in FAMILIES[config.family].stops if text in specials}
-    own = {tokenizer.eos_token_id} - {None, config.mask_id}
-    return frozenset({config.eos_id, *ends, *(token for token in own if token is not None)})
+    own = tokenizer.eos_token_id
+    if own is not None and own != config.mask_id:
+        ends.add(own)
+    return frozenset({config.eos_id, *ends})
 
 
 def check_vocabulary(folder: Path, tokenizer: ChatTokenizer, config: ModelConfig) -> None:

@@ -6,11 +6,13 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import xxhash
 from platformdirs import user_cache_path
 
+from ragcache.durable import replace_file
 from ragcache.model.config import ModelConfig
 from ragcache.model.weights import weight_files
 
@@ -76,12 +78,6 @@ class _Note:
         """Remember it; where that fails it is computed again."""
         if not self.worth:
             return
-        try:
+        with suppress(OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            temporary = self.path.with_suffix(f".{os.getpid()}.tmp")
-            temporary.write_text(
-                json.dumps({"fingerprint": fingerprint, "files": self.state}), encoding="utf-8"
-            )
-            temporary.replace(self.path)
-        except OSError:
-            return
+            replace_file(self.path, [json.dumps({"fingerprint": fingerprint, "files": self.state}).encode()])

@@ -112,6 +112,7 @@ class SegmentKV:
         self.private = live.nonzero().squeeze(-1).to(device)
         self.shown = int(live.sum())
         self.keep = [segment.keep.to(device) for segment, _ in segments]
+        self.columns = [s.offset + torch.arange(s.page.tokens, device=device) for s, _ in segments]
         shape = (config.layers, config.kv_heads, int(live.sum()), config.head_dim)
         self.keys = torch.zeros(shape, dtype=dtype, device=device)
         self.values = torch.zeros(shape, dtype=dtype, device=device)
@@ -128,9 +129,9 @@ class SegmentKV:
         keys, values = self.keys[layer][:, : self.shown], self.values[layer][:, : self.shown]
         seen = self._seen(rows, self.private[: self.shown])
         parts = [attend_columns(rows.rotated_q.transpose(0, 1), keys, values, seen)]
-        for (segment, page), turn, keep in zip(self.segments, self._turns, self.keep, strict=True):
+        placed = zip(self.segments, self._turns, self.keep, self.columns, strict=True)
+        for (_, page), turn, keep, columns in placed:
             q = rotate(rows.q, *turn).transpose(0, 1)
-            columns = segment.offset + torch.arange(segment.page.tokens, device=keep.device)
             kept = both(self._seen(rows, columns), keep)
             parts.append(attend_columns(q, page.keys[layer], page.values[layer], kept))
         return merge(parts).to(rows.v.dtype).transpose(0, 1)

@@ -27,6 +27,11 @@ def _first_id(name: str) -> Callable[[Raw], Any]:
     return find
 
 
+# attention's projections, called the same by LLaDA and Qwen2
+_PROJECTIONS: Mapping[str, str] = {
+    f"{part}_proj.{kind}": f"{part}.{kind}" for part in ("q", "k", "v") for kind in ("weight", "bias")
+}
+
 _LLADA_FIELDS: Mapping[str, Sources] = {
     "hidden_size": ("d_model",),
     "layers": ("n_layers",),
@@ -54,12 +59,7 @@ _LLADA_TENSORS: Tensors = {
         f"model.transformer.blocks.{{i}}.{theirs}": (f"layers.{{i}}.{ours}",)
         for theirs, ours in {
             "attn_norm.weight": "attn_norm.weight",
-            "q_proj.weight": "q.weight",
-            "k_proj.weight": "k.weight",
-            "v_proj.weight": "v.weight",
-            "q_proj.bias": "q.bias",
-            "k_proj.bias": "k.bias",
-            "v_proj.bias": "v.bias",
+            **_PROJECTIONS,
             "attn_out.weight": "o.weight",
             "ff_norm.weight": "mlp_norm.weight",
             "ff_proj.weight": "gate.weight",
@@ -87,6 +87,13 @@ _QWEN_FIELDS: Mapping[str, Sources] = {
     "pad_id": ("pad_token_id", _first_id("eos_token_id")),
 }
 
+_QWEN_ONLY: Raw = {
+    "hidden_act": "silu",
+    "rope_scaling": None,
+    "rope_type": "default",
+    "use_sliding_window": False,
+}
+
 _QWEN_MLP: Tensors = {
     "model.norm.weight": ("norm.weight",),
     "lm_head.weight": ("head.weight",),
@@ -108,12 +115,7 @@ _QWEN_TENSORS: Tensors = {
     **{
         f"model.layers.{{i}}.self_attn.{theirs}": (f"layers.{{i}}.{ours}",)
         for theirs, ours in {
-            "q_proj.weight": "q.weight",
-            "k_proj.weight": "k.weight",
-            "v_proj.weight": "v.weight",
-            "q_proj.bias": "q.bias",
-            "k_proj.bias": "k.bias",
-            "v_proj.bias": "v.bias",
+            **_PROJECTIONS,
             "o_proj.weight": "o.weight",
             "q_norm.weight": "q_norm.weight",
             "k_norm.weight": "k_norm.weight",
@@ -170,12 +172,7 @@ _FAMILIES = (
         architecture="DreamModel",
         examples="Dream-org/Dream-v0-Base-7B, Dream-org/Dream-v0-Instruct-7B, apple/DiffuCoder-7B-cpGRPO",
         fields=_QWEN_FIELDS,
-        only={
-            "hidden_act": "silu",
-            "rope_scaling": None,
-            "rope_type": "default",
-            "use_sliding_window": False,
-        },
+        only=_QWEN_ONLY,
         tensors=_QWEN_TENSORS,
         stops=("<|im_end|>",),
         switches={"logits_shift": True, "qkv_bias": True},
@@ -191,12 +188,7 @@ _FAMILIES = (
             "mask_id": ("mask_token_id", _known(151669)),
             "causal_block": ("block_size", "block_length", _known(4)),
         },
-        only={
-            "hidden_act": "silu",
-            "rope_scaling": None,
-            "rope_type": "default",
-            "use_sliding_window": False,
-        },
+        only=_QWEN_ONLY,
         tensors=_QWEN_TENSORS,
         stops=("<|im_end|>",),
         switches={"qk_norm": True},
@@ -216,10 +208,7 @@ _FAMILIES = (
             "partial_rotary": ("partial_rotary_factor",),
         },
         only={
-            "hidden_act": "silu",
-            "rope_scaling": None,
-            "rope_type": "default",
-            "use_sliding_window": False,
+            **_QWEN_ONLY,
             "use_bias": False,
             "use_qk_norm": True,
             "use_rmsnorm": True,

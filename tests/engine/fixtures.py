@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from engine.tiny_checkpoint import write_checkpoint
 
-from ragcache.engine import LoadedModel, load
+from ragcache.engine import Engine, LoadedModel, load
+from ragcache.registry import Registry
 
-__all__ = ["checkpoint", "model", "store"]
+__all__ = ["checkpoint", "engine", "model", "registry", "store"]
 
 
 @pytest.fixture(scope="session")
@@ -31,3 +32,15 @@ def store() -> Iterator[Path]:
     usable = os.access("/dev/shm", os.W_OK)
     with tempfile.TemporaryDirectory(dir="/dev/shm" if usable else None) as folder:
         yield Path(folder) / "store"
+
+
+@pytest.fixture
+def registry(store: Path) -> Iterator[Registry]:
+    with Registry(store) as opened:
+        yield opened
+
+
+@pytest.fixture
+def engine(model: LoadedModel, registry: Registry) -> Iterator[Engine]:
+    with Engine(model, registry) as opened:
+        yield opened

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
-import pytest
 from engine.asks import RIVER, TOWN, ask_about, ask_with
 
 from ragcache.decoding.denoise import DecodingOptions
-from ragcache.engine import Engine, LoadedModel
-from ragcache.registry import Registry
-
-
-@pytest.fixture
-def engine(model: LoadedModel, store: Path) -> Iterator[Engine]:
-    with Registry(store) as registry, Engine(model, registry) as opened:
-        yield opened
+from ragcache.engine import Engine
 
 
 def test_sections_cover_the_prompt(engine: Engine) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,18 +15,6 @@ from ragcache.prompt import Affix, Message, Prompt
 from ragcache.registry import Registry
 
 SENTENCE = "The {} lamp stands on the long table near the window of the {} room. "
-
-
-@pytest.fixture
-def registry(store: Path) -> Iterator[Registry]:
-    with Registry(store) as opened:
-        yield opened
-
-
-@pytest.fixture
-def engine(model: LoadedModel, registry: Registry) -> Iterator[Engine]:
-    with Engine(model, registry) as opened:
-        yield opened
 
 
 @pytest.fixture

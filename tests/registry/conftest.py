@@ -8,8 +8,10 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import fsspec
 import pytest
 import torch
+from registry.fake_remote import FakeRemote
 
 from ragcache.page import Page
 from ragcache.registry import AffixKey, Registry
@@ -87,3 +89,12 @@ def page_file(path: Path) -> Callable[[], Path]:
         return file
 
     return only
+
+
+@pytest.fixture
+def fake_remote() -> Iterator[None]:
+    """`fake://`, as new."""
+    fsspec.register_implementation("fake", FakeRemote, clobber=True)
+    FakeRemote.reset()
+    yield
+    FakeRemote.release.set()

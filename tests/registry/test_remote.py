@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import struct
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -21,13 +21,7 @@ PATIENT = Remote("fake://shared/store", timeout_s=20.0)
 HASTY = Remote("fake://shared/store", timeout_s=0.2, close_s=0.3)
 KEY = bytes(range(32))
 
-
-@pytest.fixture(autouse=True)
-def _fake() -> Iterator[None]:
-    fsspec.register_implementation("fake", FakeRemote, clobber=True)
-    FakeRemote.reset()
-    yield
-    FakeRemote.release.set()
+pytestmark = pytest.mark.usefixtures("fake_remote")
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,13 +18,7 @@ from ragcache.registry.remote import RemoteStats
 WAIT_S = 60.0
 KEY = bytes(range(32))
 
-
-@pytest.fixture(autouse=True)
-def _fake() -> Iterator[None]:
-    fsspec.register_implementation("fake", FakeRemote, clobber=True)
-    FakeRemote.reset()
-    yield
-    FakeRemote.release.set()
+pytestmark = pytest.mark.usefixtures("fake_remote")
 
 
 @pytest.fixture(params=["file", "memory", "fake"])

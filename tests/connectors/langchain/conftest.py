@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from engine.fixtures import *  # noqa: F403
 
 from ragcache.connectors.langchain import EngineHandle, EngineSpec, RagCacheLLM
-from ragcache.engine import Engine, LoadedModel
-from ragcache.registry import Registry
+from ragcache.engine import Engine
 
 MakeLLM = Callable[..., RagCacheLLM]
-
-
-@pytest.fixture
-def engine(model: LoadedModel, store: Path) -> Iterator[Engine]:
-    with Registry(store) as registry, Engine(model, registry) as opened:
-        yield opened
 
 
 @pytest.fixture

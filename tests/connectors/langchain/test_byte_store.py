@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from engine.fixtures import *  # noqa: F403
 
@@ -14,12 +11,6 @@ from ragcache.errors import DocumentError, InputError
 from ragcache.registry import Registry
 
 RIVER = "The river is long and wide; the town near it is old."
-
-
-@pytest.fixture
-def registry(store: Path) -> Iterator[Registry]:
-    with Registry(store) as opened:
-        yield opened
 
 
 def test_what_is_put_is_reused_in_prompts(engine: Engine, llm: RagCacheLLM) -> None:

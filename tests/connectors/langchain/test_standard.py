@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -75,12 +73,6 @@ class TestApproximateRetriever(OfAWrapper):
     def retriever_constructor_params(self) -> dict[str, Any]:
         cache: ProximityCache[Any] = ProximityCache(0.1)
         return {"retriever": base_retriever(), "embeddings": Letters(), "cache": cache}
-
-
-@pytest.fixture
-def registry(store: Path) -> Iterator[Registry]:
-    with Registry(store) as opened:
-        yield opened
 
 
 class OfTexts:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -22,12 +21,6 @@ from ragcache.registry import Registry
 
 LIBRARY = Library([Document(f"{n}.md", f"The {n} stands in the hall.") for n in ("lamp", "pot")])
 OPTIONS = DecodingOptions(max_tokens=8, block_length=8)
-
-
-@pytest.fixture
-def engine(model: LoadedModel, store: Path) -> Iterator[Engine]:
-    with Registry(store) as registry, Engine(model, registry) as opened:
-        yield opened
 
 
 def questions(*names: str) -> list[Question | Failure]:

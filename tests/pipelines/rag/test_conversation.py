@@ -7,7 +7,11 @@ import pytest
 from ragcache.errors import EmptyQuestionError
 from ragcache.pipelines.rag.chunks import Chunk
 from ragcache.pipelines.rag.conversation import Conversation, Turn, conversation_prompt
+from ragcache.pipelines.rag.documents import Document
+from ragcache.pipelines.rag.pipeline import RagPipeline
 from ragcache.prompt.rag import SYSTEM
+
+from .test_index import Letters
 
 CHUNK = Chunk("a.md", "A text.", "a.md")
 
@@ -34,5 +38,6 @@ def test_the_first_question_is_as_in_ask() -> None:
 
 
 def test_an_empty_question_is_refused() -> None:
+    pipeline = RagPipeline([Document("a.md", "A text.")], None, Letters("a"))  # type: ignore[arg-type]
     with pytest.raises(EmptyQuestionError):
-        next(Conversation(None).ask(" "))  # type: ignore[arg-type]
+        next(Conversation(pipeline).ask(" "))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from engine.fixtures import *  # noqa: F403
 
 from ragcache.decoding.denoise import DecodingOptions
-from ragcache.engine import Engine, LoadedModel
+from ragcache.engine import Engine
 from ragcache.errors import ConfigError, DocumentError, EngineClosedError
 from ragcache.pipelines.rag.documents import Document
 from ragcache.pipelines.rag.pipeline import RagPipeline
@@ -18,12 +17,6 @@ from ragcache.registry import Registry
 from .test_index import Letters
 
 SHORT = DecodingOptions(max_tokens=4)
-
-
-@pytest.fixture
-def engine(model: LoadedModel, store: Path) -> Iterator[Engine]:
-    with Registry(store) as registry, Engine(model, registry) as opened:
-        yield opened
 
 
 @pytest.fixture
