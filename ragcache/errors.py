@@ -23,6 +23,9 @@ RagCacheError
 │   └── UnknownAffixError      no affix has this name
 ├── EngineError
 │   ├── EngineClosedError      the engine was closed before the request was done
+│   ├── EngineBusyError        as many requests wait already as the engine lets wait
+│   ├── WorkerDiedError        the engine's thread ended unexpectedly; the next request starts another
+│   ├── RequestTooLargeError   the request alone needs more memory than all may have
 │   ├── RequestCancelledError  the caller cancelled the request
 │   └── RequestTimeoutError    the request was not done within its time (also a TimeoutError)
 └── MissingDependencyError     an optional package is needed (also an ImportError)
@@ -141,6 +144,31 @@ class EngineError(RagCacheError):
 
 class EngineClosedError(EngineError):
     """The engine was closed before the request was done."""
+
+
+class EngineBusyError(EngineError):
+    """As many requests wait already as the engine lets wait; this one was not taken."""
+
+    def __init__(self, waiting: int) -> None:
+        self.waiting = waiting
+        super().__init__(
+            f"{waiting} requests are waiting, and no more may; try again later, or raise max_waiting"
+        )
+
+
+class WorkerDiedError(EngineError):
+    """The engine's thread ended unexpectedly, and this request with it; the cause says why."""
+
+
+class RequestTooLargeError(EngineError):
+    """The request alone needs more memory than all together may have; others are not affected."""
+
+    def __init__(self, needed_bytes: int, limit_bytes: int) -> None:
+        self.needed_bytes, self.limit_bytes = needed_bytes, limit_bytes
+        super().__init__(
+            f"the request needs {needed_bytes} bytes of private KV, and the limit is {limit_bytes}; shorten "
+            "prompt or answer, or raise kv_bytes"
+        )
 
 
 class RequestCancelledError(EngineError):

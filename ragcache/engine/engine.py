@@ -11,9 +11,9 @@ from concurrent.futures import Future
 from dataclasses import replace
 
 from ragcache.closing import Closing
-from ragcache.decoding.step import forward
 from ragcache.engine.costs import RowCost
-from ragcache.engine.job import Job
+from ragcache.engine.job import Job, Ready
+from ragcache.engine.kv_budget import Grant, KVBudget
 from ragcache.engine.loaded_model import LoadedModel
 from ragcache.engine.pages import Need, PageSource, Resolved
 from ragcache.engine.prefetch import Prefetcher
@@ -22,7 +22,10 @@ from ragcache.engine.profiles import ModelProfile, Profiles
 from ragcache.engine.request import Completion, Request
 from ragcache.engine.residency import Residency
 from ragcache.engine.scaffold import scaffold_for, system_text
+from ragcache.engine.scheduler import Scheduler
 from ragcache.engine.session import Session, check_window
+from ragcache.engine.waiting import WaitingQueue
+from ragcache.engine.worker import Worker
 from ragcache.errors import (
     ConfigError,
     EmptyQuestionError,
@@ -49,7 +52,9 @@ class Engine(Closing):
 
     Names and pages are those of `namespace`; affixes named in `shared`, or in a request's, may come from the
     shared one. `prefetch` brings the pages of waiting requests into memory while others are answered.
-    `device_bytes` bounds the pages kept on a device other than the CPU.
+    `device_bytes` bounds the pages kept on a device other than the CPU, `kv_bytes` the private KV of all
+    running requests together: others wait (`private_kv` counts). `max_rows_per_step` bounds one forward, so
+    that nobody waits long for others' refreshes; `max_waiting` the requests that wait.
     """
 
     def __init__(
@@ -68,6 +73,9 @@ class Engine(Closing):
         shared: Collection[str] = (),
         prefetch: bool = True,
         device_bytes: int = DEVICE_BYTES,
+        max_rows_per_step: int = 4096,
+        max_waiting: int = 16384,
+        kv_bytes: int | None = None,
     ) -> None:
         if max_batch < 1:
             raise ConfigError(f"max_batch must be at least 1, not {max_batch}")
@@ -85,12 +93,11 @@ class Engine(Closing):
         self.row_cost = RowCost()
         if registry is not None and self._residency.tier is not None:
             registry.count_device(self._residency.tier)
-        self._busy = False
-        self._waiting: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._waiting, self._scheduler = WaitingQueue(max_waiting), Scheduler(max_rows_per_step)
+        self.private_kv = KVBudget(kv_bytes)
         self._closed = threading.Event()
-        self._submitting = threading.Lock()
-        self._worker = threading.Thread(target=self._serve, name="ragcache-engine", daemon=True)
-        self._worker.start()
+        self._replacing = threading.Lock()
+        self._worker = self._start_worker()
         atexit.register(self.close)  # a worker still inside torch while the interpreter goes down aborts it
 
     def tokenize(
@@ -130,23 +137,29 @@ class Engine(Closing):
     ) -> Future[Completion]:
         """Queue a request. The future's errors are ragcache's typed ones; cancelling it stops the work.
 
-        `on_text` is called from the worker with the answer so far, after every finished block.
+        `on_text` is called from the worker with the answer so far, after every finished block. Raises
+        `EngineBusyError` when `max_waiting` requests wait already, `EngineClosedError` after `close`.
         """
+        return self._submit(request, on_text, block=False)
+
+    def _submit(
+        self, request: Request, on_text: Callable[[str], None] = lambda text: None, *, block: bool
+    ) -> Future[Completion]:
+        """Without room in the queue, waits for it with `block`."""
         if _is_blank(request.prompt):
             raise EmptyQuestionError("the prompt is empty; ask something")
         job = Job(request, on_text)
-        with self._submitting:
-            if self._closed.is_set():
-                raise EngineClosedError("this engine is closed; make a new one")
-            busy = self._busy or not self._waiting.empty()
-            self._waiting.put(job)
-        if busy and self._prefetcher is not None:
+        waits = self._waiting.put(job, block=block)
+        if self._worker.died:
+            self._replace_worker()
+        if waits and self._prefetcher is not None:
             self._prefetcher.offer(request, lambda: job.begun or job.future.done())
         return job.future
 
     def generate(self, requests: Sequence[Request]) -> list[Completion]:
-        """Answers in the order of `requests`; raises the first error."""
-        return [future.result() for future in [self.submit(request) for request in requests]]
+        """Answers in the order of `requests`, any number of them; raises the first error."""
+        futures = [self._submit(request, block=True) for request in requests]
+        return [future.result() for future in futures]
 
     def stream(self, request: Request) -> Generator[str, None, Completion]:
         """Append-only pieces of the answer, one per finished block; returns the `Completion`."""
@@ -193,67 +206,67 @@ class Engine(Closing):
     def close(self) -> None:
         """Finish what is running, fail what still waits with `EngineClosedError`, stop the worker."""
         atexit.unregister(self.close)
-        with self._submitting:
+        with self._replacing:
             already = self._closed.is_set()
             self._closed.set()
-        if not already:
-            self._waiting.put(None)
-            if self._prefetcher is not None:
-                self._prefetcher.close()
+        for job in self._waiting.close():
+            job.fail(EngineClosedError("the engine was closed before this request started"))
+        if not already and self._prefetcher is not None:
+            self._prefetcher.close()
         if threading.current_thread() is not self._worker:  # a callback may close, and cannot wait for itself
             self._worker.join()
 
-    def _serve(self) -> None:
-        active: list[Job] = []
-        while True:
-            active += self._admit(idle=not active, room=self.max_batch - len(active))
-            if not active and self._closed.is_set():
-                return
-            active = [job for job in active if not (job.drop_if_cancelled() or job.drop_if_late())]
-            self._advance(active)
-            active = [job for job in active if job.step is not None]
+    def _start_worker(self) -> Worker:
+        worker = Worker(
+            self.model.predictor,
+            self._waiting,
+            self._scheduler,
+            self.max_batch,
+            self._reserve,
+            self._begin,
+            self.row_cost,
+        )
+        worker.start()
+        return worker
 
-    def _admit(self, *, idle: bool, room: int) -> list[Job]:
-        """Requests that wait, at most `room`; blocks only when idle."""
-        jobs: list[Job] = []
-        while len(jobs) < room:
-            block = idle and not jobs and not self._closed.is_set()
-            self._busy = not block
-            try:
-                job = self._waiting.get(block=block)
-            except queue.Empty:
-                break
-            self._busy = True
-            if job is None:
-                continue
-            if self._closed.is_set():
-                job.fail(EngineClosedError("the engine was closed before this request started"))
-            elif not (job.drop_if_cancelled() or job.drop_if_late()) and self._start(job):
-                jobs.append(job)
-        return jobs
+    def _replace_worker(self) -> None:
+        """Another thread in the place of one that died; the queue is the same."""
+        with self._replacing:
+            if self._worker.died and not self._closed.is_set():
+                self._worker = self._start_worker()
 
-    def _start(self, job: Job) -> bool:
-        """Tokenise, resolve pages, take the first step."""
-        try:
-            job.begun = True
-            started = time.perf_counter()
-            policy = self.resolve_policy(job.request.policy)
-            table = self._profile.table(policy)
-            prompt = self._tokenize(job.request, policy)
-            check_window(prompt, job.request, self.model.predictor.config.max_tokens)
-            tokenize_s = time.perf_counter() - started
-            spans = prompt.spans if policy.reuses else ()
-            resolved = self._source.resolve(spans, self._need(job.request, policy, table))
-            resolved = self._residency.place(resolved, job.future)
-            session = Session(
-                job.request, prompt, resolved, self.model, policy, self.backend, tokenize_s, table
-            )
-            job.work = session.work(job.on_text)
-        except Exception as error:
-            job.fail(error)
-            return False
-        job.advance(None)
-        return job.step is not None
+    def _reserve(self, job: Job) -> Grant | None:
+        """Memory for the private KV of a request, tokenised to know it; None while others have too much."""
+        ready = job.ready = job.ready or self._ready(job.request)
+        copies = 2 if job.request.compare else 1
+        return self.private_kv.take(copies * self.model.predictor.kv_bytes(ready.tokens))
+
+    def _ready(self, request: Request) -> Ready:
+        started = time.perf_counter()
+        policy = self.resolve_policy(request.policy)
+        prompt = self._tokenize(request, policy)
+        check_window(prompt, request, self.model.predictor.config.max_tokens)
+        tokens = prompt.tokens + request.options.max_tokens
+        return Ready(prompt, policy, self._profile.table(policy), tokens, time.perf_counter() - started)
+
+    def _begin(self, job: Job, grant: Grant) -> None:
+        """Resolve pages, make the work."""
+        ready, request = job.ready, job.request
+        assert ready is not None
+        spans = ready.prompt.spans if ready.policy.reuses else ()
+        resolved = self._source.resolve(spans, self._need(request, ready.policy, ready.table))
+        session = Session(
+            request,
+            ready.prompt,
+            self._residency.place(resolved, job.held),
+            self.model,
+            ready.policy,
+            self.backend,
+            ready.tokenize_s,
+            ready.table,
+            grant.keep,
+        )
+        job.work = session.work(job.on_text)
 
     def _need(self, request: Request, policy: ReusePolicy, table: DepthTable | None) -> Need:
         need = Need(
@@ -275,26 +288,6 @@ class Engine(Closing):
         if policy.reuses:
             prompt = self._tokenize(request, policy)
             self._source.prefetch(prompt.spans, self._need(request, policy, self._profile.table(policy)))
-
-    def _advance(self, jobs: Sequence[Job]) -> None:
-        """One forward for all; when it fails, one for each, so that only the culprit sees the error."""
-        steps = [job.step for job in jobs if job.step is not None]
-        if not steps:
-            return
-        started = time.perf_counter()
-        try:
-            logits = forward(self.model.predictor, steps)
-        except Exception as error:
-            if len(jobs) == 1:
-                jobs[0].fail(error)
-                return
-            for job in jobs:
-                self._advance([job])
-            return
-        layers = self.model.predictor.config.layers
-        self.row_cost.add(sum(step.cost(layers) for step in steps), time.perf_counter() - started)
-        for job, own in zip(jobs, logits, strict=True):
-            job.advance(own)
 
 
 def _is_blank(prompt: Prompt | str) -> bool:

@@ -27,7 +27,8 @@ class Request:
     strings, raises `ConfigError`.
     `policy` and `codec` None mean the engine's own; an unknown codec raises `ConfigError`. `shared` names
     affixes that may come from the shared namespace. `timeout_s` counts from submission; a request that is not
-    done by then fails with `RequestTimeoutError` at its next step.
+    done by then fails with `RequestTimeoutError` at its next step. Requests of higher `priority`, and those
+    with less time, go first (`ragcache.engine.scheduler`).
     `compare` adds one full forward after the answer, to measure what a recompute would have cost. `trace`
     asks for the steps and the anchors' scores, `keep_logits` for the first refresh's logits.
     """
@@ -42,6 +43,7 @@ class Request:
     keep_logits: bool = False
     shared: tuple[str, ...] = ()
     timeout_s: float | None = None
+    priority: int = 0
 
     def __post_init__(self) -> None:
         if isinstance(self.shared, str) or not all(isinstance(name, str) for name in self.shared):
@@ -52,6 +54,8 @@ class Request:
             raise ConfigError("a stop string is empty; every answer would end before it began")
         if self.timeout_s is not None and not self.timeout_s > 0.0:
             raise ConfigError(f"timeout {self.timeout_s} is no time to answer in; give seconds above 0")
+        if not isinstance(self.priority, int):
+            raise ConfigError(f"priority {self.priority!r} is no whole number; 0 is usual, more goes first")
         if self.codec is not None:
             codec_for(self.codec)
 

@@ -1,40 +1,82 @@
-"""The pages of running requests, on the model's device."""
+"""The pages of running requests: one copy of each, on the model's device where there is room."""
 
 from __future__ import annotations
 
+import threading
 import time
-from concurrent.futures import Future
+from collections import Counter
+from collections.abc import Collection, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 
 import torch
 
 from ragcache.devices import Devices
 from ragcache.engine.pages import Resolved
-from ragcache.engine.request import Completion
+from ragcache.page import Page
+from ragcache.registry import AffixKey
 from ragcache.registry.device import DeviceTier
+
+
+class SharedPages:
+    """One copy of a page for all requests that use it now, by reference count. Thread-safe.
+
+    Whoever comes later gets the copy of the first, however its own was made: equal keys mean equal pages.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pages: dict[AffixKey, Page] = {}
+        self._users: Counter[AffixKey] = Counter()
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all pages in use, each counted once; 0 when nothing runs."""
+        with self._lock:
+            return sum(page.size_bytes for page in self._pages.values())
+
+    def take(self, pages: Mapping[AffixKey, Page]) -> dict[AffixKey, Page]:
+        """The copies to use, until `drop`."""
+        with self._lock:
+            self._users.update(pages.keys())
+            return {key: self._pages.setdefault(key, page) for key, page in pages.items()}
+
+    def drop(self, keys: Collection[AffixKey]) -> None:
+        """One user fewer for each; nobody's page is forgotten."""
+        with self._lock:
+            self._users.subtract(dict.fromkeys(keys, 1))
+            for key in keys:
+                if not self._users[key]:
+                    del self._users[key], self._pages[key]
 
 
 class Residency:
     """Puts pages beside their layers for as long as a request runs, and keeps them there while there is room.
 
-    Without effect on the CPU, where pages are already, and for a budget of 0 bytes.
+    Pages on the CPU, for a budget of 0 bytes, or that do not fit the device, stay where they are; one copy.
     """
 
     def __init__(self, devices: Devices, budget_bytes: int) -> None:
         own = (devices,) if isinstance(devices, torch.device) else devices
         useful = any(device.type != "cpu" for device in own) and budget_bytes > 0
         self.tier = DeviceTier(devices, budget_bytes) if useful else None
+        self.shared = SharedPages()
 
-    def place(self, resolved: Resolved, future: Future[Completion]) -> Resolved:
-        """`resolved` with its pages on the device, if they fit there, until `future` is done."""
-        if self.tier is None or not resolved.pages:
-            return resolved
+    def place(self, resolved: Resolved, held: ExitStack) -> Resolved:
+        """`resolved` with its pages where they are to be read, until `held` is closed."""
         started = time.perf_counter()
-        stay = self.tier.take({own.key: own.page for own in resolved.pages.values()})
-        if stay is None:
+        own = {one.key: one.page for one in resolved.pages.values()}
+        placed = self._take(own, held)
+        if all(placed[key] is page for key, page in own.items()):
             return resolved
-        release = stay.release
-        future.add_done_callback(lambda _: release())
-        pages = {ids: replace(own, page=stay.pages[own.key]) for ids, own in resolved.pages.items()}
-        load_s = resolved.load_s + time.perf_counter() - started
-        return replace(resolved, pages=pages, load_s=load_s)
+        pages = {ids: replace(one, page=placed[one.key]) for ids, one in resolved.pages.items()}
+        return replace(resolved, pages=pages, load_s=resolved.load_s + time.perf_counter() - started)
+
+    def _take(self, own: Mapping[AffixKey, Page], held: ExitStack) -> Mapping[AffixKey, Page]:
+        stay = self.tier.take(own) if self.tier is not None and own else None
+        if stay is not None:
+            held.callback(stay.release)
+            return stay.pages
+        shared = self.shared.take(own)
+        held.callback(self.shared.drop, list(own))
+        return shared

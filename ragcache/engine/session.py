@@ -31,7 +31,10 @@ from ragcache.reuse.policy import ReusePolicy
 
 @dataclass(frozen=True)
 class Session:
-    """Everything one request needs once its prompt is tokenised and its pages are there."""
+    """Everything one request needs once its prompt is tokenised and its pages are there.
+
+    `keep` is told how many bytes of private KV the request really takes, once that is known.
+    """
 
     request: Request
     prompt: TokenizedPrompt
@@ -41,6 +44,7 @@ class Session:
     backend: Backend
     tokenize_s: float
     table: DepthTable | None = None
+    keep: Callable[[int], None] = lambda held_bytes: None
 
     def work(self, on_text: Callable[[str], None] = lambda text: None) -> Work[Completion]:
         """Probe, refresh, refine. `on_text` receives the answer so far after every finished block."""
@@ -63,6 +67,7 @@ class Session:
         plan = yield from clock.time(
             make_plan(self.model.predictor, canvas, segments, self.policy, self.backend, self.table)
         )
+        self.keep(plan.kv.size_bytes + self._compared_bytes(canvas.tokens))
         decided = yield from clock.time(
             denoise(canvas, plan.at_block, plan.kv, options, ended, self.model.stop_ids)
         )
@@ -97,6 +102,9 @@ class Session:
             scores=dict(zip(plan.scored.tolist(), plan.scores.tolist(), strict=True)),
             steps=tuple(clock.steps),
         )
+
+    def _compared_bytes(self, tokens: int) -> int:
+        return self.request.compare * self.model.predictor.kv_bytes(tokens)
 
     def _full_forward(self, canvas: Canvas) -> Work[None]:
         """The refresh that a request without reuse would make: every row, for comparison."""

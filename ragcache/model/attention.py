@@ -24,6 +24,11 @@ class RequestKV(Protocol):
     fastest for a single request. `SegmentKV` reads shared pages where they lie: one copy for many requests.
     """
 
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the private keys and values."""
+        ...
+
     def attend(self, layer: int, rows: LayerRows) -> Tensor:
         """Write the rows' K/V into the private buffer, then attend; `[n, heads, head_dim]`."""
         ...
@@ -39,7 +44,8 @@ class RequestKV(Protocol):
     def promote(self, positions: Tensor, depth: int = 0) -> RequestKV:
         """The KV in which the frozen columns at `positions` are live: the next refresh writes them.
 
-        Below layer `depth` nobody writes them, and what the page holds is still seen.
+        It takes the place of this one, which lets go of its memory. Below layer `depth` nobody writes them,
+        and what the page holds is still seen.
         """
         ...
 
@@ -86,6 +92,11 @@ class GatherKV:
             own = self.keys[layer]
             own[:, start:stop] = rotate(keys[:, first:last].to(own), cos.to(own.device), sin.to(own.device))
             self.values[layer][:, start:stop] = values[:, first:last]
+
+    @property
+    def size_bytes(self) -> int:
+        """See `RequestKV`."""
+        return sum(layer.nbytes for layer in (*self.keys, *self.values))
 
     def promote(self, positions: Tensor, depth: int = 0) -> RequestKV:
         """See `RequestKV`. Nothing to do: live columns are written in place."""

@@ -150,11 +150,20 @@ class SegmentKV:
         """See `ragcache.model.attention.RequestKV`."""
         self.values[layer].index_copy_(1, self._slots(positions), values.transpose(0, 1))
 
+    @property
+    def size_bytes(self) -> int:
+        """See `ragcache.model.attention.RequestKV`."""
+        return sum(layer.nbytes for layer in (*self.keys, *self.values))
+
     def promote(self, positions: Tensor, depth: int = 0) -> SegmentKV:
-        """See `ragcache.model.attention.RequestKV`. Private slots are laid out anew."""
+        """See `ragcache.model.attention.RequestKV`. Private slots are laid out anew; nothing is kept of them.
+
+        The old ones are let go first, so that a request never holds more than all its positions take.
+        """
         left = [(segment.without(positions), page) for segment, page in self.segments]
         segments = [(segment, page) for segment, page in left if bool(segment.keep.any())]
         dtype = self.keys[0].dtype
+        self.keys = self.values = ()
         promoted = SegmentKV(self.config, len(self.slots), segments, dtype, self.devices)
         for segment, _ in self.segments if depth else ():
             promoted._copy(segment, positions[torch.isin(positions, segment.positions)], depth)

@@ -62,6 +62,10 @@ class MaskPredictor(nn.Module):
         """Where each layer is; its KV lies beside it."""
         return tuple(cast(Layer, layer).attn_norm.weight.device for layer in self.layers)
 
+    def kv_bytes(self, tokens: int) -> int:
+        """Bytes of the keys and values of `tokens` tokens, in all layers."""
+        return tokens * self.config.kv_elements_per_token * self.dtype.itemsize
+
     def forward(self, rows: Rows, attention: Attention, output: Tensor | None = None) -> Tensor:
         """Hidden states `[m, hidden]` of the rows with indices `output` `[m]` (all when None).
 

@@ -19,7 +19,7 @@ from torch import Tensor
 from ragcache.decoding.denoise import DecodingOptions
 from ragcache.decoding.step import Step, Work, forward
 from ragcache.engine import Engine, LoadedModel, Request
-from ragcache.engine import engine as engine_module
+from ragcache.engine import worker as worker_module
 from ragcache.engine.pages import PageSource
 from ragcache.errors import (
     ConfigError,
@@ -56,7 +56,7 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
         assert opened.wait(10)
         return forward(predictor, steps)
 
-    monkeypatch.setattr(engine_module, "forward", gated)
+    monkeypatch.setattr(worker_module, "forward", gated)
     return opened
 
 
@@ -147,7 +147,7 @@ def test_cancelling_ends_the_work_at_the_next_step(bare: Engine, monkeypatch: py
         running.set()
         return forward(predictor, own)
 
-    monkeypatch.setattr(engine_module, "forward", counted)
+    monkeypatch.setattr(worker_module, "forward", counted)
     future = bare.submit(ask("one", options=LONG))
     assert running.wait(10)
     future.cancel()
@@ -202,7 +202,7 @@ def test_a_poisoned_request_fails_alone(bare: Engine, monkeypatch: pytest.Monkey
             raise RuntimeError("out of memory")
         return forward(predictor, steps)
 
-    monkeypatch.setattr(engine_module, "forward", poisoned)
+    monkeypatch.setattr(worker_module, "forward", poisoned)
     bad, good = bare.submit(ask("poison")), [bare.submit(request) for request in requests]
     assert [future.result(timeout=10).token_ids for future in good] == expected
     with pytest.raises(RuntimeError, match="out of memory"):

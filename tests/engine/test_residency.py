@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future
+from contextlib import ExitStack
 
 import pytest
 import torch
 from engine.asks import RIVER, TOWN, ask_about
 
-from ragcache.engine import Completion, Engine, LoadedModel
+from ragcache.engine import Engine, LoadedModel
 from ragcache.engine.residency import Residency
 from ragcache.registry import Registry
 
@@ -20,20 +20,20 @@ def test_pages_stay_until_the_request_is_done(engine: Engine) -> None:
     size = sum(sum(t.nbytes for t in (*o.page.keys, *o.page.values)) for o in resolved.pages.values())
     residency = Residency(META, size)
     assert residency.tier is not None
-    future: Future[Completion] = Future()
-    placed = residency.place(resolved, future)
+    held = ExitStack()
+    placed = residency.place(resolved, held)
     assert all(own.page.keys[0].device == META for own in placed.pages.values())
     assert [own.status for own in placed.pages.values()] == [own.status for own in resolved.pages.values()]
     other = engine.warm(["Another text that is long enough to have a page of its own."])
-    assert residency.place(other, Future()) is other  # no room while the first ones are in use
-    future.cancel()
-    assert residency.place(other, Future()) is not other
+    assert residency.place(other, ExitStack()) is other  # no room while the first ones are in use
+    held.close()
+    assert residency.place(other, ExitStack()) is not other
 
 
 @pytest.mark.parametrize(("device", "budget"), [("cpu", 2**30), ("meta", 0)])
 def test_without_effect_on_the_cpu_and_without_a_budget(engine: Engine, device: str, budget: int) -> None:
     resolved = engine.warm([RIVER])
-    assert Residency(torch.device(device), budget).place(resolved, Future()) is resolved
+    assert Residency(torch.device(device), budget).place(resolved, ExitStack()) is resolved
 
 
 def test_the_registry_counts_what_an_engine_keeps_on_its_device(
@@ -43,9 +43,24 @@ def test_the_registry_counts_what_an_engine_keeps_on_its_device(
     assert "device" not in registry.usage().tiers
     with Engine(model, registry) as engine:
         resolved = engine.warm([RIVER])
-        engine._residency.place(resolved, Future())
+        engine._residency.place(resolved, ExitStack())
         (own,) = resolved.pages.values()
         assert registry.usage().tiers["device"] == own.page.size_bytes
+
+
+def test_requests_at_a_time_share_one_copy_until_the_last_is_done(bare: Engine) -> None:
+    first, second = bare.warm([RIVER, TOWN]), bare.warm([TOWN])  # without a store each makes its own
+    residency, one, two = Residency(torch.device("cpu"), 0), ExitStack(), ExitStack()
+    residency.place(first, one)
+    placed = residency.place(second, two)
+    ((ids, own),) = placed.pages.items()
+    assert own.page is first.pages[ids].page is not second.pages[ids].page
+    assert residency.shared.size_bytes == sum(one.page.size_bytes for one in first.pages.values())
+    one.close()
+    assert residency.shared.size_bytes == own.page.size_bytes
+    two.close()
+    assert residency.shared.size_bytes == 0
+    assert residency.place(second, ExitStack()) is second  # the old copy is forgotten
 
 
 @pytest.mark.gpu

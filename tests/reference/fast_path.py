@@ -103,6 +103,10 @@ class _Shifted:
     inner: RequestKV
     by: int
 
+    @property
+    def size_bytes(self) -> int:
+        return self.inner.size_bytes
+
     def attend(self, layer: int, rows: LayerRows) -> torch.Tensor:
         return self.inner.attend(layer, replace(rows, positions=rows.positions - self.by))
 

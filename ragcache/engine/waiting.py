@@ -1,0 +1,94 @@
+"""Requests that wait to be started: bounded, ordered by when they are due, left at once by who cancels."""
+
+from __future__ import annotations
+
+import heapq
+import threading
+from itertools import count
+
+from ragcache.engine.job import Job
+from ragcache.engine.scheduler import Due
+from ragcache.errors import ConfigError, EngineBusyError, EngineClosedError
+
+
+class WaitingQueue:
+    """Takes jobs from any thread, shows the one that is due next to a single worker.
+
+    `most` bounds the jobs that wait; one that is cancelled leaves at once. Raises `ConfigError`.
+    """
+
+    def __init__(self, most: int) -> None:
+        if most < 1:
+            raise ConfigError(f"max_waiting must be at least 1, not {most}")
+        self._most = most
+        self._changed = threading.Condition()
+        self._heap: list[tuple[Due, Job]] = []
+        self._waiting: dict[int, Job] = {}  # by number; what has left may still lie in the heap
+        self._numbers = count()
+        self._watched = self._closed = False
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self._closed
+
+    def put(self, job: Job, *, block: bool = False) -> bool:
+        """Let `job` wait; whether anything is before it: others, or a worker that is at work.
+
+        Without room `EngineBusyError` is raised, or room waited for with `block`. Raises `EngineClosedError`.
+        """
+        with self._changed:
+            while len(self._waiting) >= self._most and not self._closed:
+                if not block:
+                    raise EngineBusyError(len(self._waiting))
+                self._changed.wait()
+            if self._closed:
+                raise EngineClosedError("this engine is closed; make a new one")
+            before = bool(self._waiting) or not self._watched
+            request, number = job.request, next(self._numbers)
+            job.due = Due.of(number, job.submitted, request.priority, request.timeout_s)
+            self._waiting[number] = job
+            heapq.heappush(self._heap, (job.due, job))
+            self._changed.notify_all()
+        job.future.add_done_callback(lambda _: self._drop_cancelled(job))
+        return before
+
+    def head(self, *, block: bool) -> Job | None:
+        """The next one, left where it is; None if there is none, with `block` only once it was closed."""
+        with self._changed:
+            self._watched = block
+            while not self._waiting and block and not self._closed:
+                self._changed.wait()
+            self._watched = False
+            while self._heap and self._heap[0][0].number not in self._waiting:
+                heapq.heappop(self._heap)
+            return self._heap[0][1] if self._heap else None
+
+    def remove(self, job: Job) -> bool:
+        """Take out `job`; False if it is not there any more, and somebody else sees to it."""
+        with self._changed:
+            found = self._waiting.pop(job.due.number, None) is not None
+            self._changed.notify_all()
+            return found
+
+    def drain(self) -> list[Job]:
+        """Take out all, in their order."""
+        with self._changed:
+            jobs = sorted(self._waiting.values(), key=lambda job: job.due)
+            self._waiting.clear()
+            self._heap.clear()
+            self._changed.notify_all()
+            return jobs
+
+    def close(self) -> list[Job]:
+        """Take no more, and take out all."""
+        with self._changed:
+            self._closed = True
+        return self.drain()
+
+    def _drop_cancelled(self, job: Job) -> None:
+        if job.future.cancelled() and self.remove(job):
+            job.settle()

@@ -1,0 +1,135 @@
+"""The thread that owns the model: requests join and leave between its forwards."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+import traceback
+from collections.abc import Callable, Sequence
+
+from torch import Tensor
+
+from ragcache.decoding.step import forward
+from ragcache.engine.costs import RowCost
+from ragcache.engine.isolation import isolate
+from ragcache.engine.job import Job
+from ragcache.engine.kv_budget import Grant
+from ragcache.engine.scheduler import Scheduler
+from ragcache.engine.waiting import WaitingQueue
+from ragcache.errors import WorkerDiedError
+from ragcache.model.transformer import MaskPredictor
+
+log = logging.getLogger(__name__)
+
+
+class Worker(threading.Thread):
+    """Starts what waits, in its order, while `max_batch` and memory allow, and runs all steps to their end.
+
+    `reserve` gives the memory of a request, or None while it must wait, and with it whatever is urgent less;
+    `begin` readies its first step. What they raise fails that request. The thread ends when the queue was
+    closed and all is done. Should it end otherwise, `died` is set and every request fails with
+    `WorkerDiedError`.
+    """
+
+    def __init__(
+        self,
+        predictor: MaskPredictor,
+        waiting: WaitingQueue,
+        scheduler: Scheduler,
+        max_batch: int,
+        reserve: Callable[[Job], Grant | None],
+        begin: Callable[[Job, Grant], None],
+        row_cost: RowCost,
+    ) -> None:
+        super().__init__(name="ragcache-engine", daemon=True)
+        self.died = False
+        self._predictor, self._waiting, self._scheduler = predictor, waiting, scheduler
+        self._max_batch, self._reserve, self._begin = max_batch, reserve, begin
+        self._row_cost = row_cost
+        self._active: list[Job] = []
+
+    def run(self) -> None:
+        """See `threading.Thread`."""
+        try:
+            while self._admit() or self._active:
+                self._step()
+        except BaseException as error:  # whatever it is, nobody may wait for an answer that never comes
+            log.exception("the engine's thread died")
+            self._fail_all(error)
+
+    def _admit(self) -> bool:
+        """Start what may start; blocks while nothing runs. False once the queue is closed and empty."""
+        while len(self._active) < self._max_batch:
+            job = self._waiting.head(block=not self._active)
+            if job is None:
+                return not self._waiting.closed
+            if not self._start_one(job):
+                break
+        return True
+
+    def _start_one(self, job: Job) -> bool:
+        """False if `job` has to wait for memory. It is settled only by who takes it out of the queue."""
+        late = job.is_late
+        try:
+            grant = None if late else self._reserve(job)
+        except Exception as error:
+            if self._waiting.remove(job):
+                job.fail(error)
+            return True
+        if grant is None and not late:
+            return False
+        if grant is not None:
+            job.held.callback(grant.release)
+        if not self._waiting.remove(job):  # cancelled meanwhile, or the engine was closed
+            job.held.close()
+        elif grant is None:
+            job.drop_if_late()
+        else:
+            self._active.append(job)
+            self._first_step(job, grant)
+        return True
+
+    def _first_step(self, job: Job, grant: Grant) -> None:
+        try:
+            job.begun = True
+            self._begin(job, grant)
+        except Exception as error:
+            job.fail(error)
+        else:
+            job.advance(None)
+        self._forget_settled()
+
+    def _step(self) -> None:
+        """One forward for those whom the scheduler picks."""
+        for job in self._active:
+            if not job.drop_if_cancelled():
+                job.drop_if_late()
+        self._forget_settled()
+        chosen = self._scheduler.pick(self._active)
+        for job, outcome in zip(chosen, isolate(chosen, self._forward), strict=True):
+            if isinstance(outcome, Exception):
+                job.fail(outcome)
+            else:
+                job.advance(outcome)
+        self._forget_settled()
+
+    def _forward(self, jobs: Sequence[Job]) -> list[Tensor]:
+        steps = [job.step for job in jobs if job.step is not None]
+        started = time.perf_counter()
+        logits = forward(self._predictor, steps)
+        layers = self._predictor.config.layers
+        self._row_cost.add(sum(step.cost(layers) for step in steps), time.perf_counter() - started)
+        return logits
+
+    def _forget_settled(self) -> None:
+        self._active = [job for job in self._active if not job.settled]
+
+    def _fail_all(self, cause: BaseException) -> None:
+        self.died = True  # before the queue is emptied: who puts a request there looks at this afterwards
+        traceback.clear_frames(cause.__traceback__)  # they hold KV
+        for job in [*self._active, *self._waiting.drain()]:
+            error = WorkerDiedError("the engine's thread ended unexpectedly; ask again: another takes over")
+            error.__cause__ = cause
+            job.fail(error)
+        self._active = []
