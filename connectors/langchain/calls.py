@@ -14,22 +14,28 @@ from langchain_core.outputs import ChatGenerationChunk, GenerationChunk
 from langchain_core.rate_limiters import BaseRateLimiter
 
 from ragcache.engine import Completion, Engine, Request
-from ragcache.errors import RagCacheError
+from ragcache.errors import EngineBusyError, RagCacheError
 
 Chunk = TypeVar("Chunk", GenerationChunk, ChatGenerationChunk)
 
 
 @contextmanager
-def submitted(engine: Engine, requests: Sequence[Request]) -> Iterator[list[Future[Completion]]]:
-    """The futures of all `requests`; those not done at the end of the block are cancelled."""
+def cancelling() -> Iterator[list[Future[Completion]]]:
+    """A list for futures; those not done at the end of the block are cancelled."""
     futures: list[Future[Completion]] = []
     try:
-        for request in requests:
-            futures.append(engine.submit(request))
         yield futures
     finally:
         for future in futures:
             future.cancel()
+
+
+async def submit_async(engine: Engine, request: Request) -> Future[Completion]:
+    """Queue `request`, once there is room; the event loop is never blocked."""
+    try:
+        return engine.submit(request)
+    except EngineBusyError:
+        return await asyncio.to_thread(engine.submit, request, wait=True)
 
 
 def take_turn(limiter: BaseRateLimiter | None, calls: int) -> None:
@@ -50,7 +56,9 @@ def answers(engine: Engine, requests: Sequence[Request], *, retries: int) -> lis
     """Answers in order; a forward that raised is tried again with the whole call, up to `retries` times."""
     for attempt in count():
         try:
-            with submitted(engine, requests) as futures:
+            with cancelling() as futures:
+                for request in requests:
+                    futures.append(engine.submit(request, wait=True))
                 return [future.result() for future in futures]
         except Exception as error:
             if attempt >= retries or isinstance(error, RagCacheError):  # ours would only be raised again
@@ -62,7 +70,9 @@ async def answers_async(engine: Engine, requests: Sequence[Request], *, retries:
     """As `answers`; the event loop is never blocked."""
     for attempt in count():
         try:
-            with submitted(engine, requests) as futures:
+            with cancelling() as futures:
+                for request in requests:
+                    futures.append(await submit_async(engine, request))
                 return list(await asyncio.gather(*map(asyncio.wrap_future, futures)))
         except Exception as error:
             if attempt >= retries or isinstance(error, RagCacheError):

@@ -116,7 +116,7 @@ class Job:
     def _submit(self, question: Question) -> Future[Completion]:
         """What cannot even be submitted fails like what cannot be answered."""
         try:
-            return self.engine.submit(request_for(question, self.options))
+            return self.engine.submit(request_for(question, self.options), wait=True)
         except RagCacheError as error:
             refused: Future[Completion] = Future()
             refused.set_exception(error)

@@ -133,23 +133,18 @@ class Engine(Closing):
         return self._profile.resolve(policy or self.policy)
 
     def submit(
-        self, request: Request, on_text: Callable[[str], None] = lambda text: None
+        self, request: Request, on_text: Callable[[str], None] = lambda text: None, *, wait: bool = False
     ) -> Future[Completion]:
         """Queue a request. The future's errors are ragcache's typed ones; cancelling it stops the work.
 
-        `on_text` is called from the worker with the answer so far, after every finished block. Raises
-        `EngineBusyError` when `max_waiting` requests wait already, `EngineClosedError` after `close`.
+        `on_text` is called from the worker with the answer so far, after every finished block. When
+        `max_waiting` requests wait already, `EngineBusyError` is raised, or room waited for with `wait`.
+        Raises `EngineClosedError` after `close`.
         """
-        return self._submit(request, on_text, block=False)
-
-    def _submit(
-        self, request: Request, on_text: Callable[[str], None] = lambda text: None, *, block: bool
-    ) -> Future[Completion]:
-        """Without room in the queue, waits for it with `block`."""
         if _is_blank(request.prompt):
             raise EmptyQuestionError("the prompt is empty; ask something")
         job = Job(request, on_text)
-        waits = self._waiting.put(job, block=block)
+        waits = self._waiting.put(job, wait=wait)
         if self._worker.died:
             self._replace_worker()
         if waits and self._prefetcher is not None:
@@ -158,7 +153,7 @@ class Engine(Closing):
 
     def generate(self, requests: Sequence[Request]) -> list[Completion]:
         """Answers in the order of `requests`, any number of them; raises the first error."""
-        futures = [self._submit(request, block=True) for request in requests]
+        futures = [self.submit(request, wait=True) for request in requests]
         return [future.result() for future in futures]
 
     def stream(self, request: Request) -> Generator[str, None, Completion]:

@@ -35,14 +35,14 @@ class WaitingQueue:
         """Whether it was closed."""
         return self._closed
 
-    def put(self, job: Job, *, block: bool = False) -> bool:
+    def put(self, job: Job, *, wait: bool = False) -> bool:
         """Let `job` wait; whether anything is before it: others, or a worker that is at work.
 
-        Without room `EngineBusyError` is raised, or room waited for with `block`. Raises `EngineClosedError`.
+        Without room `EngineBusyError` is raised, or room waited for with `wait`. Raises `EngineClosedError`.
         """
         with self._changed:
             while len(self._waiting) >= self._most and not self._closed:
-                if not block:
+                if not wait:
                     raise EngineBusyError(len(self._waiting))
                 self._changed.wait()
             if self._closed:

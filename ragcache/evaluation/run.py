@@ -98,7 +98,7 @@ def evaluate(
 
 def _complete(engine: Engine, trial: Trial, arm: Arm, indices: Sequence[int]) -> dict[int, Completion]:
     """One arm at a time, all at once into the queue: batches, and so times, are alike for all of them."""
-    futures = {index: engine.submit(trial.request(index, arm)) for index in indices}
+    futures = {index: engine.submit(trial.request(index, arm), wait=True) for index in indices}
     completions = {}
     try:
         for index, future in futures.items():

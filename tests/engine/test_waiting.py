@@ -62,7 +62,7 @@ def test_who_may_block_gets_the_room_that_another_leaves() -> None:
     queue, second = WaitingQueue(1), job()
     queue.put(job())
     with ThreadPoolExecutor(1) as threads:
-        blocked = threads.submit(queue.put, second, block=True)
+        blocked = threads.submit(queue.put, second, wait=True)
         head = queue.head(block=True)
         assert head is not None
         assert queue.remove(head)
@@ -75,7 +75,7 @@ def test_closing_hands_out_what_waits_and_wakes_who_blocks() -> None:
     queue, first = WaitingQueue(1), job()
     queue.put(first)
     with ThreadPoolExecutor(1) as threads:
-        blocked = threads.submit(queue.put, job(), block=True)
+        blocked = threads.submit(queue.put, job(), wait=True)
         assert queue.close() == [first]
         with pytest.raises(EngineClosedError):
             blocked.result(timeout=10)

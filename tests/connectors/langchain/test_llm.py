@@ -14,9 +14,9 @@ from langchain_core.outputs import LLMResult
 from langchain_core.prompts import PromptTemplate
 from langchain_core.runnables import RunnableParallel
 
-from ragcache.connectors.langchain import RagCacheLLM
+from ragcache.connectors.langchain import EngineHandle, RagCacheLLM
 from ragcache.decoding.denoise import DecodingOptions
-from ragcache.engine import Engine, Request
+from ragcache.engine import Engine, LoadedModel, Request
 from ragcache.errors import ConfigError, EmptyQuestionError, PromptTooLongError
 
 from .conftest import MakeLLM
@@ -61,6 +61,13 @@ async def test_all_ways_to_ask_give_the_same_answer(llm: RagCacheLLM) -> None:
     assert "".join([piece async for piece in llm.astream(QUESTIONS[0])]) == expected[0]
     with ThreadPoolExecutor(5) as threads:
         assert list(threads.map(llm.invoke, QUESTIONS)) == expected
+
+
+async def test_a_batch_beyond_what_may_wait_waits_for_room(llm: RagCacheLLM, model: LoadedModel) -> None:
+    expected = llm.batch(QUESTIONS)
+    with Engine(model, max_waiting=1, max_batch=1) as narrow:
+        one_by_one = RagCacheLLM(engine=EngineHandle.of(narrow), max_tokens=16, block_length=4)
+        assert one_by_one.batch(QUESTIONS) == await one_by_one.abatch(QUESTIONS) == expected
 
 
 def test_an_empty_batch_is_empty(llm: RagCacheLLM) -> None:
