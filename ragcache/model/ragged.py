@@ -97,5 +97,6 @@ class _Planned:
 
     def fits(self, positions: Tensor, boundaries: tuple[int, ...]) -> bool:
         """Whether these are the same rows, on the same device."""
-        same = self.positions.device == positions.device and self.boundaries == boundaries
-        return same and torch.equal(self.positions, positions)
+        if self.positions.device != positions.device or self.boundaries != boundaries:
+            return False
+        return positions is self.positions or torch.equal(positions, self.positions)

@@ -7,6 +7,7 @@ import math
 
 import pytest
 import torch
+from model.random_kv import CONFIG, attend, normal, random_page, random_rows
 from torch import Tensor
 
 from ragcache.model.attention import Backend, GatherKV, RequestKV, scores
@@ -18,28 +19,7 @@ from ragcache.model.rope import angles, rotate
 from ragcache.model.rows import LayerRows
 from ragcache.model.segment import Segment, whole
 from ragcache.model.segment_attention import SegmentBackend
-from ragcache.page import Page
-from reference.tiny import CONFIGS, KINDS
-
-CONFIG = CONFIGS["gqa"]
-
-
-def normal(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
-
-
-def random_page(tokens: int, seed: int, config: ModelConfig = CONFIG) -> Page:
-    shape = (config.layers, config.kv_heads, tokens, config.head_dim)
-    return Page(torch.arange(tokens), tuple(normal(*shape, seed=seed)), tuple(normal(*shape, seed=seed + 50)))
-
-
-def random_rows(positions: Tensor, seed: int, config: ModelConfig = CONFIG) -> LayerRows:
-    n = len(positions)
-    q = normal(n, config.heads, config.head_dim, seed=seed)
-    k, v = normal(2, n, config.kv_heads, config.head_dim, seed=seed + 1)
-    turn = angles(positions, config.head_dim, config.rope_theta)
-    return LayerRows(q, k, v, rotate(q, *turn), rotate(k, *turn), positions)
-
+from reference.tiny import KINDS
 
 def plain_attention(q: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     groups = q.shape[0] // keys.shape[0]
@@ -92,10 +72,6 @@ def mixed_segments() -> list[Segment]:
         whole(page, 20),
         Segment(other, 30, torch.zeros(9, dtype=torch.bool)),
     ]
-
-
-def attend(kv: RequestKV, layer: int, rows: LayerRows) -> Tensor:
-    return RaggedKV([kv]).attend(layer, rows, (0, len(rows.q)))
 
 
 def assert_equal_attention(kvs: list[RequestKV], positions: Tensor, config: ModelConfig) -> None:
