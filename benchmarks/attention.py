@@ -1,7 +1,7 @@
 """One layer's attention of a batch, by backend: `python -m benchmarks.attention`.
 
-Requests have the same affixes in another order, a fifth of their tokens as anchors that differ by request, and
-random keys and values. A refine computes a block of each request, a refresh its live rows, `full` every row.
+Requests have the same affixes in another order; a fifth of the tokens are anchors, others in every request;
+keys and values are random. A refine computes a block of each request, a refresh its live rows, `full` all.
 """
 
 from __future__ import annotations

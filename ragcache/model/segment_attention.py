@@ -1,7 +1,7 @@
 """One request's KV whose frozen columns stay in shared pages: one resident copy serves every request.
 
-A page's keys are turned once by their index inside the affix. RoPE scores depend on distances alone, so a query
-at position p that is turned by p - offset reads them as they lie, wherever the segment stands.
+A page's keys are turned once by their index inside the affix. RoPE scores depend on distances alone, so a
+query at position p that is turned by p - offset reads them as they lie, wherever the segment stands.
 """
 
 from __future__ import annotations

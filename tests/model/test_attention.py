@@ -21,6 +21,7 @@ from ragcache.model.segment import Segment, whole
 from ragcache.model.segment_attention import SegmentBackend
 from reference.tiny import KINDS
 
+
 def plain_attention(q: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     groups = q.shape[0] // keys.shape[0]
     keys, values = keys.repeat_interleave(groups, 0), values.repeat_interleave(groups, 0)

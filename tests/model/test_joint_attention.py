@@ -26,7 +26,7 @@ CPU = torch.device("cpu")
 
 
 def requests(config: ModelConfig) -> tuple[list[list[Segment]], list[Tensor]]:
-    """Segments and row positions of requests with pages in common: other offsets, other keeps, twice, none."""
+    """Segments and rows of requests with pages in common: at other offsets, hidden in part, twice, none."""
     page, other = random_page(6, 10, config), random_page(9, 11, config)
     edged = torch.tensor([False, False, True, True, False, True, True, True, False])
     segments = [
@@ -35,7 +35,9 @@ def requests(config: ModelConfig) -> tuple[list[list[Segment]], list[Tensor]]:
         [],
         [whole(other, 0), Segment(page, 31, torch.tensor([True] * 5 + [False]))],
     ]
-    return segments, [torch.tensor(rows) for rows in ([15, 16, 44], [40], [7, 8, 9, 20], [38, 39, 40, 41, 42])]
+    return segments, [
+        torch.tensor(rows) for rows in ([15, 16, 44], [40], [7, 8, 9, 20], [38, 39, 40, 41, 42])
+    ]
 
 
 def kvs_of(

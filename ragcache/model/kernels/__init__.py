@@ -1,7 +1,7 @@
-"""Kernels: attention over some of the columns with its log-sum-exp. One signature, chosen by device and dtype.
+"""Kernels: attention over some of the columns with its log-sum-exp, chosen by device and dtype.
 
-`(q [heads, n, d], keys [kv_heads, m, d], values [kv_heads, m, d], keep None | [m] | [n, m] bool) -> Partial`, as
-`plain.attend_columns` says it; that one computes anywhere.
+All have one signature: `(q [heads, n, d], keys [kv_heads, m, d], values [kv_heads, m, d], keep) -> Partial`,
+with `keep` None, `[m]` or `[n, m]` bool, and do what `plain.attend_columns` says; that one computes anywhere.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""torch's flash attention on the CPU, which also gives the log-sum-exp; it uses AMX for bf16 where there is any."""
+"""torch's flash attention on the CPU, which also gives the log-sum-exp; for bf16 it uses AMX if there is."""
 
 from __future__ import annotations
 
