@@ -40,14 +40,14 @@ class _Readers:
 
     page: ResidentPage
     requests: tuple[int, ...]
-    counts: tuple[int, ...]
+    counts: list[int]
     seen: Tensor | None
 
     def attend(self, layer: int, q: Tensor, kernel: Kernel) -> list[Partial]:
         """Attention of the turned queries `[heads, sum of counts, head_dim]`, request by request."""
         part = kernel(q, self.page.keys[layer], self.page.values[layer], self.seen)
-        pieces = zip(part.out.split(self.counts, 1), part.lse.split(self.counts, 1), strict=True)
-        return [Partial(out, lse) for out, lse in pieces]
+        outs, lses = (torch.split(whole, self.counts, dim=1) for whole in (part.out, part.lse))
+        return [Partial(out, lse) for out, lse in zip(outs, lses, strict=True)]
 
 
 class JointAttention:
@@ -83,7 +83,7 @@ class JointAttention:
         kernel = kernel_for(rows.q.device, rows.q.dtype)
         turned = rotate(rows.q.transpose(0, 1).index_select(1, self.index), *self.turn)
         sizes = [sum(readers.counts) for readers in self.readers]
-        for readers, q in zip(self.readers, turned.split(sizes, 1), strict=True):
+        for readers, q in zip(self.readers, torch.split(turned, sizes, dim=1), strict=True):
             for number, part in zip(readers.requests, readers.attend(layer, q, kernel), strict=True):
                 parts[number].append(part)
         return parts
@@ -101,7 +101,7 @@ class JointAttention:
 
     def _readers(self, page: ResidentPage, reads: Sequence[tuple[int, PageRead]]) -> _Readers:
         numbers = tuple(number for number, _ in reads)
-        counts = tuple(self.requests[number].rows for number in numbers)
+        counts = [self.requests[number].rows for number in numbers]
         return _Readers(page, numbers, counts, seen_together([read.seen for _, read in reads], counts))
 
 

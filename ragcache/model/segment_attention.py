@@ -183,7 +183,7 @@ class SegmentKV:
         offsets = torch.tensor([segment.offset for segment, _ in self.segments], device=positions.device)
         apart = (positions - offsets[:, None]).flatten()
         turns = column_angles(apart, self.config.rotary_dim, self.config.rope_theta)
-        cos, sin = (turn.split(len(positions), 1) for turn in turns)
+        cos, sin = (torch.split(turn, len(positions), dim=1) for turn in turns)
         return list(zip(cos, sin, strict=True))
 
 

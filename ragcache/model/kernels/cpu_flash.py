@@ -15,12 +15,12 @@ def attend_columns(q: Tensor, keys: Tensor, values: Tensor, keep: Tensor | None 
 
     The query heads that share a KV head are a batch over the same keys: a view, nothing is repeated.
     """
-    (heads, n, _), (kv_heads, m, _) = q.shape, keys.shape
+    (heads, n, dim), (kv_heads, m, _) = q.shape, keys.shape
     if not n or not m:  # torch's kernel would divide by zero, which ends the process
         nothing = q.new_zeros(q.shape, dtype=torch.float32)
         return Partial(nothing, q.new_full((heads, n), float("-inf"), dtype=torch.float32))
     groups = heads // kv_heads
-    grouped = q.unflatten(0, (kv_heads, groups)).transpose(0, 1)
+    grouped = q.view(kv_heads, groups, n, dim).transpose(0, 1)
     columns = (t.expand(groups, *t.shape) for t in (keys, values))
     out, lse = _FLASH(grouped, *columns, attn_mask=None if keep is None else _bias(keep, q.dtype))
     out, lse = (t.transpose(0, 1).flatten(0, 1).to(torch.float32) for t in (out, lse))
