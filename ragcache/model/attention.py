@@ -11,7 +11,8 @@ from torch import Tensor
 
 from ragcache.devices import Devices, of_layers
 from ragcache.model.config import ModelConfig
-from ragcache.model.rope import angles, rotate
+from ragcache.model.reads import Reads
+from ragcache.model.rope import column_angles
 from ragcache.model.rows import LayerRows
 from ragcache.model.segment import Segment
 from ragcache.model.visibility import hide, visible
@@ -29,8 +30,12 @@ class RequestKV(Protocol):
         """Bytes of the private keys and values."""
         ...
 
-    def attend(self, layer: int, rows: LayerRows) -> Tensor:
-        """Write the rows' K/V into the private buffer, then attend; `[n, heads, head_dim]`."""
+    def write(self, layer: int, rows: LayerRows) -> None:
+        """Write the rows' K/V into the private buffer."""
+        ...
+
+    def reads(self, positions: Tensor) -> Reads:
+        """What rows at `positions` `[n]` attend to, at every layer on the device of `positions`."""
         ...
 
     def scores(self, layer: int, rows: LayerRows) -> Tensor:
@@ -87,11 +92,10 @@ class GatherKV:
         start, stop = int(positions[0]), int(positions[-1]) + 1
         first, last = start - segment.offset, stop - segment.offset
         places = torch.arange(start, stop, device=self.columns.device)
-        cos, sin = (turn.transpose(0, 1) for turn in angles(places, config.rotary_dim, config.rope_theta))
-        for layer, (keys, values) in enumerate(zip(segment.page.keys, segment.page.values, strict=True)):
-            own = self.keys[layer]
-            own[:, start:stop] = rotate(keys[:, first:last].to(own), cos.to(own.device), sin.to(own.device))
-            self.values[layer][:, start:stop] = values[:, first:last]
+        turn = column_angles(places, config.rotary_dim, config.rope_theta)
+        for layer, (keys, values) in enumerate(zip(self.keys, self.values, strict=True)):
+            keys[:, start:stop] = segment.turned_keys(layer, slice(first, last), turn, keys)
+            values[:, start:stop] = segment.page.values[layer][:, first:last]
 
     @property
     def size_bytes(self) -> int:
@@ -115,18 +119,28 @@ class GatherKV:
         """See `RequestKV`."""
         self.values[layer].index_copy_(1, positions, values.transpose(0, 1))
 
-    def attend(self, layer: int, rows: LayerRows) -> Tensor:
+    def write(self, layer: int, rows: LayerRows) -> None:
         """See `RequestKV`."""
-        keys, values = self.keys[layer], self.values[layer]
-        keys.index_copy_(1, rows.positions, rows.rotated_k.transpose(0, 1))
-        values.index_copy_(1, rows.positions, rows.v.transpose(0, 1))
-        keys, values = keys[:, : self.shown], values[:, : self.shown]
-        q = rows.rotated_q.transpose(0, 1)
-        seen = visible(rows.positions, self.columns[: self.shown].to(q.device), self.causal_block)
-        mixed = F.scaled_dot_product_attention(
-            q[None], keys[None], values[None], attn_mask=seen, enable_gqa=q.shape[0] != keys.shape[0]
-        )
-        return mixed[0].transpose(0, 1)
+        self.keys[layer].index_copy_(1, rows.positions, rows.rotated_k.transpose(0, 1))
+        self.values[layer].index_copy_(1, rows.positions, rows.v.transpose(0, 1))
+
+    def reads(self, positions: Tensor) -> Reads:
+        """See `RequestKV`: all its columns are its own."""
+        shown = self.shown
+        seen = visible(positions, self.columns[:shown].to(positions.device), self.causal_block)
+        return Reads(lambda layer: (self.keys[layer][:, :shown], self.values[layer][:, :shown]), seen)
+
+
+def attend_all(q: Tensor, keys: Tensor, values: Tensor, seen: Tensor | None) -> Tensor:
+    """Attention `[heads, n, head_dim]` over all the columns that the rows have (`seen` `[n, m]`: of these).
+
+    `q` is `[heads, n, head_dim]`, `keys` and `values` are `[kv_heads, m, head_dim]`.
+    """
+    grouped = q.shape[0] != keys.shape[0]
+    mixed = F.scaled_dot_product_attention(
+        q[None], keys[None], values[None], attn_mask=seen, enable_gqa=grouped
+    )
+    return mixed[0]
 
 
 def empty_layers(

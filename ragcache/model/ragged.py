@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from ragcache.model.attention import RequestKV
+from ragcache.model.joint_attention import JointAttention, RequestReads
 from ragcache.model.path import EveryRow, RowPath, Values
 from ragcache.model.rows import LayerRows
 
@@ -45,6 +46,7 @@ class RaggedKV:
         self.observers = observers or [None] * len(requests)
         given = paths or [None] * len(requests)
         self.paths = [path or EveryRow() for path in given] if any(given) else None
+        self._planned: _Planned | None = None
 
     def enter(self, layer: int, x: Tensor, values: Values, boundaries: tuple[int, ...]) -> ActiveRows | None:
         """See `ragcache.model.transformer.Attention`."""
@@ -70,13 +72,31 @@ class RaggedKV:
 
     def attend(self, layer: int, rows: LayerRows, boundaries: tuple[int, ...]) -> Tensor:
         """See `ragcache.model.transformer.Attention`."""
-        mixed = []
-        for index, (start, stop) in enumerate(pairwise(boundaries)):
-            if start == stop:
-                continue
-            own = rows.take(slice(start, stop))
-            mixed.append(self.requests[index].attend(layer, own))
-            observer = self.observers[index]
+        spans = [(n, a, b) for n, (a, b) in enumerate(pairwise(boundaries)) if a < b]
+        own = {n: rows.take(slice(a, b)) for n, a, b in spans}
+        for n, part in own.items():
+            self.requests[n].write(layer, part)
+        if not layer or self._planned is None or not self._planned.fits(rows.positions, boundaries):
+            reads = [RequestReads(a, b, self.requests[n].reads(own[n].positions)) for n, a, b in spans]
+            self._planned = _Planned(rows.positions, boundaries, JointAttention(reads))
+        mixed = self._planned.attention.attend(layer, rows)
+        for n, part in own.items():
+            observer = self.observers[n]
             if observer is not None:
-                observer.observe(layer, own, self.requests[index])
-        return torch.cat(mixed) if len(mixed) > 1 else mixed[0]
+                observer.observe(layer, part, self.requests[n])
+        return mixed
+
+
+@dataclass(frozen=True)
+class _Planned:
+    """Attention of the rows at `positions`, as they were at the last layer: mostly they are at the next."""
+
+    positions: Tensor
+    boundaries: tuple[int, ...]
+    attention: JointAttention
+
+    def fits(self, positions: Tensor, boundaries: tuple[int, ...]) -> bool:
+        """Whether these are the same rows, on the same device."""
+        if self.positions.device != positions.device or self.boundaries != boundaries:
+            return False
+        return positions is self.positions or torch.equal(positions, self.positions)

@@ -18,12 +18,19 @@ def angles(positions: Tensor, rotary_dim: int, theta: float) -> tuple[Tensor, Te
     return phase.cos(), phase.sin()
 
 
+def column_angles(positions: Tensor, rotary_dim: int, theta: float) -> tuple[Tensor, Tensor]:
+    """`angles` for columns: `[1, n, rotary_dim]`, to turn keys `[kv_heads, n, head_dim]`."""
+    cos, sin = angles(positions, rotary_dim, theta)
+    return cos.transpose(0, 1), sin.transpose(0, 1)
+
+
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     """Rotate `x` `[n, heads, head_dim]`; trigonometry in fp32, result in the dtype of `x`.
 
     With angles for fewer elements than a head has, the others stay as they are (partial rotary).
     """
-    wide = x[..., : cos.shape[-1]].to(torch.float32)
-    first, second = wide.chunk(2, dim=-1)
-    turned = (wide * cos + torch.cat((-second, first), dim=-1) * sin).to(x.dtype)
-    return turned if turned.shape == x.shape else torch.cat((turned, x[..., cos.shape[-1] :]), dim=-1)
+    width = cos.shape[-1]
+    wide = x[..., :width].to(torch.float32)
+    signed = torch.cat((-sin[..., : width // 2], sin[..., width // 2 :]), dim=-1)
+    turned = (wide * cos).addcmul_(wide.roll(width // 2, -1), signed).to(x.dtype)
+    return turned if turned.shape == x.shape else torch.cat((turned, x[..., width:]), dim=-1)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from ragcache.model.rope import rotate
 from ragcache.page import Page
 
 
@@ -28,6 +29,22 @@ class Segment:
     def positions(self) -> Tensor:
         """Positions `[kept]` of the columns served from the page."""
         return self.keep.nonzero().squeeze(-1) + self.offset
+
+    @property
+    def columns(self) -> Tensor:
+        """Positions `[n]` of all the page's columns, seen or not."""
+        return torch.arange(self.offset, self.offset + self.page.tokens)
+
+    def turned_keys(
+        self, layer: int, columns: slice | Tensor, turn: tuple[Tensor, Tensor], like: Tensor
+    ) -> Tensor:
+        """The page's keys `[kv_heads, m, head_dim]` of its `columns`, turned by `turn` `[1, m, rotary_dim]`.
+
+        On the device and in the dtype of `like`.
+        """
+        keys = self.page.keys[layer][:, columns].to(like)
+        cos, sin = (part.to(like.device) for part in turn)
+        return rotate(keys, cos, sin)
 
     def without(self, positions: Tensor) -> Segment:
         """The same segment with the columns at `positions` masked out (they became anchors)."""

@@ -3,39 +3,23 @@
 from __future__ import annotations
 
 import gc
+import math
 
 import pytest
 import torch
+from model.random_kv import CONFIG, attend, normal, random_page, random_rows
 from torch import Tensor
 
 from ragcache.model.attention import Backend, GatherKV, RequestKV, scores
 from ragcache.model.config import ModelConfig
+from ragcache.model.joint_attention import merge
+from ragcache.model.kernels.plain import attend_columns
 from ragcache.model.ragged import RaggedKV
 from ragcache.model.rope import angles, rotate
 from ragcache.model.rows import LayerRows
 from ragcache.model.segment import Segment, whole
-from ragcache.model.segment_attention import SegmentBackend, attend_columns, merge
-from ragcache.page import Page
-from reference.tiny import CONFIGS
-
-CONFIG = CONFIGS["gqa"]
-
-
-def normal(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
-
-
-def random_page(tokens: int, seed: int, config: ModelConfig = CONFIG) -> Page:
-    shape = (config.layers, config.kv_heads, tokens, config.head_dim)
-    return Page(torch.arange(tokens), tuple(normal(*shape, seed=seed)), tuple(normal(*shape, seed=seed + 50)))
-
-
-def random_rows(positions: Tensor, seed: int, config: ModelConfig = CONFIG) -> LayerRows:
-    n = len(positions)
-    q = normal(n, config.heads, config.head_dim, seed=seed)
-    k, v = normal(2, n, config.kv_heads, config.head_dim, seed=seed + 1)
-    turn = angles(positions, config.head_dim, config.rope_theta)
-    return LayerRows(q, k, v, rotate(q, *turn), rotate(k, *turn), positions)
+from ragcache.model.segment_attention import SegmentBackend
+from reference.tiny import KINDS
 
 
 def plain_attention(q: Tensor, keys: Tensor, values: Tensor) -> Tensor:
@@ -95,19 +79,20 @@ def assert_equal_attention(kvs: list[RequestKV], positions: Tensor, config: Mode
     one, other = kvs
     for layer in range(config.layers):
         rows = random_rows(positions, layer + len(positions), config)
-        torch.testing.assert_close(one.attend(layer, rows), other.attend(layer, rows), atol=1e-5, rtol=0)
+        torch.testing.assert_close(attend(one, layer, rows), attend(other, layer, rows), atol=1e-5, rtol=0)
         scored = one.scores(layer, rows), other.scores(layer, rows)
         torch.testing.assert_close(*scored, atol=1e-5, rtol=0)
 
 
-@pytest.mark.parametrize("kind", ["mha", "gqa", "mqa"])
-def test_both_backends_agree(kind: str) -> None:
-    config = CONFIGS[kind]
+@pytest.mark.parametrize("query_cost", [0.0, math.inf])
+@pytest.mark.parametrize("kind", ["mha", "gqa", "mqa", "sdar"])
+def test_both_backends_agree(kind: str, query_cost: float) -> None:
+    config = KINDS[kind]
     pages = {6: random_page(6, 10, config), 9: random_page(9, 11, config)}
     segments = [Segment(pages[s.page.tokens], s.offset, s.keep) for s in mixed_segments()]
     frozen = torch.cat([s.positions for s in segments])
     live = torch.tensor([p for p in range(45) if p not in frozen.tolist()])
-    backends: list[Backend] = [GatherKV, SegmentBackend()]
+    backends: list[Backend] = [GatherKV, SegmentBackend(query_cost)]
     kvs = [make(config, 45, segments, torch.float32, torch.device("cpu")) for make in backends]
     assert_equal_attention(kvs, live, config)  # a probe
     anchors = torch.tensor([3, 9, 12, *range(20, 26)])  # the last ones are a whole page
@@ -139,19 +124,20 @@ def test_below_the_depth_promoted_columns_keep_the_pages_keys_and_values(backend
     torch.testing.assert_close(promoted.scores(0, rows)[..., frozen], before)
 
 
-def test_both_backends_hide_what_is_not_shown() -> None:
-    backends: list[Backend] = [GatherKV, SegmentBackend()]
+@pytest.mark.parametrize("query_cost", [0.0, math.inf])
+def test_both_backends_hide_what_is_not_shown(query_cost: float) -> None:
+    backends: list[Backend] = [GatherKV, SegmentBackend(query_cost)]
     kvs = [make(CONFIG, 45, mixed_segments(), torch.float32, torch.device("cpu")) for make in backends]
     live = torch.tensor([2, *range(6, 9), 15, 16, 17, 18, 19, *range(26, 45)])
     for kv in kvs:
-        kv.attend(0, random_rows(live, 1))
+        attend(kv, 0, random_rows(live, 1))
         kv.show(40)
     asked = random_rows(live[:5], 2)
-    shown = [kv.attend(0, asked) for kv in kvs]
+    shown = [attend(kv, 0, asked) for kv in kvs]
     torch.testing.assert_close(*shown, atol=1e-5, rtol=0)
     for kv in kvs:
         kv.show(45)
-    assert (kvs[0].attend(0, asked) - shown[0]).abs().max() > 1e-4
+    assert (attend(kvs[0], 0, asked) - shown[0]).abs().max() > 1e-4
 
 
 def test_one_resident_copy_serves_all_requests_and_goes_with_its_page() -> None:

@@ -15,6 +15,7 @@ from ragcache.decoding.encode import encode_affixes
 from ragcache.decoding.step import Step, Work, forward, run
 from ragcache.model.attention import Backend, GatherKV, RequestKV
 from ragcache.model.ragged import RaggedKV
+from ragcache.model.reads import Reads
 from ragcache.model.rows import LayerRows, Rows
 from ragcache.model.segment import Segment, whole
 from ragcache.model.segment_attention import SegmentBackend
@@ -24,12 +25,14 @@ from ragcache.reuse.plan import depth_table, make_plan
 from ragcache.reuse.policy import ReusePolicy
 
 Parts = Sequence[tuple[bool, Sequence[int]]]
-BACKENDS = ["gather", "segment"]
+BACKENDS = ["gather", "joint", "segment"]
 
 
 def backend_named(name: str) -> Backend:
-    """A fresh backend."""
-    return GatherKV if name == "gather" else SegmentBackend()
+    """A fresh backend; "joint" reads pages where they lie whatever that costs."""
+    if name == "gather":
+        return GatherKV
+    return SegmentBackend(query_cost=0.0) if name == "joint" else SegmentBackend()
 
 
 @dataclass(frozen=True)
@@ -107,8 +110,11 @@ class _Shifted:
     def size_bytes(self) -> int:
         return self.inner.size_bytes
 
-    def attend(self, layer: int, rows: LayerRows) -> torch.Tensor:
-        return self.inner.attend(layer, replace(rows, positions=rows.positions - self.by))
+    def write(self, layer: int, rows: LayerRows) -> None:
+        self.inner.write(layer, replace(rows, positions=rows.positions - self.by))
+
+    def reads(self, positions: torch.Tensor) -> Reads:
+        return self.inner.reads(positions - self.by)
 
     def scores(self, layer: int, rows: LayerRows) -> torch.Tensor:
         return self.inner.scores(layer, rows)

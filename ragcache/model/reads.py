@@ -1,0 +1,45 @@
+"""What the rows of one request attend to, found once for all layers that compute the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from torch import Tensor
+
+# layer -> keys and values [kv_heads, m, head_dim]
+Columns: TypeAlias = Callable[[int], tuple[Tensor, Tensor]]
+
+
+@dataclass(frozen=True, eq=False)
+class ResidentPage:
+    """A page as attention reads it: per layer keys turned by their index, and values, on its device."""
+
+    keys: tuple[Tensor, ...]
+    values: tuple[Tensor, ...]
+
+
+@dataclass(frozen=True)
+class PageRead:
+    """A shared page as rows `[n]` of one request see it.
+
+    `turn` (cosines and sines `[1, n, rotary_dim]`) turns a query by its distance to the page's first token.
+    `seen` `[m]` or `[n, m]` says which columns are seen; None: all.
+    """
+
+    page: ResidentPage
+    turn: tuple[Tensor, Tensor]
+    seen: Tensor | None
+
+
+@dataclass(frozen=True)
+class Reads:
+    """Columns of the request's `own`, which stand at their positions, and those of `shared` pages.
+
+    `seen` `[n, m]` says which of its own the rows see; None: all.
+    """
+
+    own: Columns
+    seen: Tensor | None
+    shared: tuple[PageRead, ...] = ()
