@@ -1,0 +1,1 @@
+"""Attention over some of the columns, by device: each module has the same `attend`."""
