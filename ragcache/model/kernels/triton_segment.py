@@ -16,7 +16,8 @@ from ragcache.errors import MissingDependencyError
 from ragcache.model.rope import Turn
 from ragcache.model.segment_attention import Partial
 
-TILE_BYTES = 2**14  # of keys: two stages of keys and values fit the shared memory of every GPU that has bf16
+TILE_BYTES = 2**14  # of keys; two stages take 56 KiB of shared memory, which every GPU with bf16 has
+STAGES = 2
 LEAST_RUN = 512  # columns; below, joining the runs would cost more than it gains
 
 
@@ -99,6 +100,7 @@ def _launch(
         COLUMNS=tiles.columns,
         WIDTH=tiles.width,
         PRODUCT=device_code.product_dtype(inputs[0]),
+        num_stages=STAGES,
     )
 
 
