@@ -19,7 +19,7 @@ EVAL_SETS ?= single two_hop not_stated single_templates list number recency chai
 	counterfactual order long
 CACHES := none prefix dual dllm window
 
-.PHONY: help demo test lint bench bench-registry bench-replay bench-loading bench-batch bench-agents \
+.PHONY: help demo test lint bench bench-registry bench-replay bench-loading bench-batch bench-agents bench-kernels \
 	eval eval-caches
 
 help:
@@ -32,6 +32,7 @@ help:
 	@echo "make bench-replay     seconds saved by LRU, LFU and GDSF on a skewed trace"
 	@echo "make bench-batch   time a batch of questions with and without reuse, nano and 138 M random weights"
 	@echo "make bench-agents   time a team of agents with and without reuse"
+	@echo "make bench-kernels   time the attention kernels on a GPU: Triton, FlexAttention, plain"
 	@echo "make eval    accuracy of every criterion and budget on generated questions (hours; resumes)"
 
 # Uses the default store, so that a second `make demo` finds everything on disk.
@@ -67,6 +68,9 @@ bench-batch: $(BIN)/.installed
 
 bench-agents: $(BIN)/.installed-dev
 	$(BIN)/python -m benchmarks.agents
+
+bench-kernels: $(BIN)/.installed-dev
+	$(BIN)/python -m benchmarks.kernels
 
 eval: $(EVAL_SETS:%=$(EVAL)/%.json) eval-caches
 	$(BIN)/python -m benchmarks.results criteria $(EVAL) --html $(EVAL)/index.html

@@ -30,6 +30,7 @@ RANK = {layer: rank for rank, row in enumerate(LAYERS) for layer in row}
 CONFINED = {
     "transformers": (),
     "torchao": ("ragcache/model/int8.py",),
+    "triton": ("ragcache/model/kernels/triton_kernel.py",),
     "tokenizers": ("ragcache/prompt", "connectors/minilm.py", "training"),
     "diskcache": ("ragcache/registry",),
     "langchain": ("connectors",),
@@ -59,6 +60,7 @@ OPTIONAL = {
     "markdownify",
     "bs4",
 }
+DEVICE_CODE = "ragcache.model.kernels.triton_kernel"  # needs an optional package when it is imported
 HEAVY = ("torch", "transformers", "langchain_core", "faiss")
 
 
@@ -182,6 +184,13 @@ def test_optional_packages_are_imported_when_used(graph: dict[Path, list[Import]
         if any(found.eager and found.module.split(".")[0] in OPTIONAL for found in all_found)
     ]
     assert eager == []
+
+
+def test_device_code_is_imported_when_used(graph: dict[Path, list[Import]]) -> None:
+    importers = {path for path, all_found in graph.items() if any(i.module == DEVICE_CODE for i in all_found)}
+    eager = {path for path in importers if any(i.eager and i.module == DEVICE_CODE for i in imports_of(path))}
+    assert importers == {Path("ragcache/model/kernels/triton_segment.py")}
+    assert eager == set()
 
 
 @pytest.mark.parametrize("module", ["ragcache", "ragcache.cli", "ragcache.errors"])

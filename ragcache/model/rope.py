@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
+
+
+def frequencies(rotary_dim: int, theta: float, device: torch.device) -> Tensor:
+    """Radians a position of every pair of elements: fp32 `[rotary_dim / 2]`."""
+    exponent = torch.arange(0, rotary_dim, 2, device=device, dtype=torch.float32) / rotary_dim
+    return 1.0 / (theta**exponent)
 
 
 def angles(positions: Tensor, rotary_dim: int, theta: float) -> tuple[Tensor, Tensor]:
@@ -11,8 +19,10 @@ def angles(positions: Tensor, rotary_dim: int, theta: float) -> tuple[Tensor, Te
 
     Computed from the position itself every time, so rotations are never chained.
     """
-    exponent = torch.arange(0, rotary_dim, 2, device=positions.device, dtype=torch.float32) / rotary_dim
-    frequencies = 1.0 / (theta**exponent)
+    return _angles(positions, frequencies(rotary_dim, theta, positions.device))
+
+
+def _angles(positions: Tensor, frequencies: Tensor) -> tuple[Tensor, Tensor]:
     phase = positions.to(torch.float32)[:, None] * frequencies
     phase = torch.cat((phase, phase), dim=-1)[:, None, :]
     return phase.cos(), phase.sin()
@@ -34,3 +44,21 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     signed = torch.cat((-sin[..., : width // 2], sin[..., width // 2 :]), dim=-1)
     turned = (wide * cos).addcmul_(wide.roll(width // 2, -1), signed).to(x.dtype)
     return turned if turned.shape == x.shape else torch.cat((turned, x[..., width:]), dim=-1)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What attention has yet to do to its queries: row i is rotated by `positions[i] - offset`.
+
+    `positions` `[n]` int64; `frequencies` as from `frequencies`. A kernel that turns rows as it reads them
+    writes no rotated copy.
+    """
+
+    positions: Tensor
+    offset: int
+    frequencies: Tensor
+
+    def rotate(self, q: Tensor) -> Tensor:
+        """A rotated copy of `q` `[heads, n, head_dim]`."""
+        turn = _angles(self.positions - self.offset, self.frequencies)
+        return rotate(q.transpose(0, 1), *turn).transpose(0, 1)
