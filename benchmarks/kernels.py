@@ -8,7 +8,7 @@ is the median of rounds of several launches each. Without a CUDA device it says 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Annotated
@@ -20,14 +20,13 @@ from rich.table import Table
 from torch import Tensor
 
 from benchmarks.figures import timed, turns
-from ragcache.model.kernels import flex, triton_segment
+from ragcache.model.kernels import Kernel, flex, plain, triton_segment
+from ragcache.model.kernels.plain import Partial
 from ragcache.model.rope import Turn, frequencies
-from ragcache.model.segment_attention import Partial, attend_columns
 
 THETA = 500_000.0
 STALE = 0.2
 LAUNCHES = 10
-Kernel = Callable[[Tensor, Tensor, Tensor, Tensor, Turn], Partial]
 
 
 @dataclass(frozen=True)
@@ -40,18 +39,15 @@ class Row:
     tflops: float
 
 
-def plain(q: Tensor, keys: Tensor, values: Tensor, keep: Tensor, turn: Turn) -> Partial:
-    """The reference: scores are written to memory."""
-    return attend_columns(turn.rotate(q), keys, values, keep)
-
-
-def triton_copy(q: Tensor, keys: Tensor, values: Tensor, keep: Tensor, turn: Turn) -> Partial:
+def triton_copy(
+    q: Tensor, keys: Tensor, values: Tensor, keep: Tensor | None = None, turn: Turn | None = None
+) -> Partial:
     """Our kernel, given a rotated copy of the query: what turning inside it saves."""
-    return triton_segment.attend(turn.rotate(q), keys, values, keep)
+    return triton_segment.attend(q if turn is None else turn.rotate(q), keys, values, keep)
 
 
 KERNELS: dict[str, Kernel] = {
-    "plain": plain,
+    "plain": plain.attend,
     "flex": flex.attend,
     "triton": triton_segment.attend,
     "triton, query copied": triton_copy,
@@ -68,7 +64,7 @@ def measure(
         for tokens in (n, m, m)
     )
     keep = torch.rand(m, generator=generator, device=device) >= STALE
-    turn = Turn(torch.arange(m, m + n, device=device), 17, frequencies(head_dim, THETA, device))
+    turn = Turn(torch.arange(m - 17, m - 17 + n, device=device), frequencies(head_dim, THETA, device))
 
     def launches(kernel: Kernel) -> None:
         for _ in range(LAUNCHES):

@@ -13,10 +13,10 @@ import torch
 from torch import Tensor
 
 from ragcache.model.attention import attend_all
-from ragcache.model.kernels import Kernel, kernel_for
+from ragcache.model.kernels import kernel_for
 from ragcache.model.kernels.plain import Partial
 from ragcache.model.reads import PageRead, Reads, ResidentPage
-from ragcache.model.rope import rotate
+from ragcache.model.rope import Turn
 from ragcache.model.rows import LayerRows
 
 
@@ -36,16 +36,23 @@ class RequestReads:
 
 @dataclass(frozen=True)
 class _Readers:
-    """All rows of a batch that read one page: by number, the requests they belong to, in turn."""
+    """All rows of a batch that read one page: by number, the requests they belong to, in turn.
+
+    Their queries are at `index` `[sum of counts]` of the batch.
+    """
 
     page: ResidentPage
     requests: tuple[int, ...]
     counts: list[int]
+    index: Tensor
+    turn: Turn
     seen: Tensor | None
 
-    def attend(self, layer: int, q: Tensor, kernel: Kernel) -> list[Partial]:
-        """Attention of the turned queries `[heads, sum of counts, head_dim]`, request by request."""
-        part = kernel(q, self.page.keys[layer], self.page.values[layer], self.seen)
+    def attend(self, layer: int, q: Tensor) -> list[Partial]:
+        """Attention of their part of all queries `[heads, n, head_dim]`, request by request."""
+        keys, values = self.page.keys[layer], self.page.values[layer]
+        own = q.index_select(1, self.index)
+        part = kernel_for(q.device, q.dtype)(own, keys, values, self.seen, self.turn)
         outs, lses = (torch.split(whole, self.counts, dim=1) for whole in (part.out, part.lse))
         return [Partial(out, lse) for out, lse in zip(outs, lses, strict=True)]
 
@@ -60,11 +67,6 @@ class JointAttention:
             for read in request.reads.shared:
                 by_page.setdefault(read.page, []).append((number, read))
         self.readers = [self._readers(page, reads) for page, reads in by_page.items()]
-        turns = [read.turn for reads in by_page.values() for _, read in reads]
-        self.turn = tuple(torch.cat(parts, dim=1) for parts in zip(*turns, strict=True))
-        numbers = [number for readers in self.readers for number in readers.requests]
-        spans = [torch.arange(requests[n].start, requests[n].stop) for n in numbers]
-        self.index = torch.cat(spans).to(self.turn[0].device) if spans else None
 
     def attend(self, layer: int, rows: LayerRows) -> Tensor:
         """Attention output `[n, heads, head_dim]` of the rows, whose K/V were written before."""
@@ -78,13 +80,9 @@ class JointAttention:
     def _of_pages(self, layer: int, rows: LayerRows) -> list[list[Partial]]:
         """For every request its attention to each shared page it reads."""
         parts: list[list[Partial]] = [[] for _ in self.requests]
-        if self.index is None:
-            return parts
-        kernel = kernel_for(rows.q.device, rows.q.dtype)
-        turned = rotate(rows.q.transpose(0, 1).index_select(1, self.index), *self.turn)
-        sizes = [sum(readers.counts) for readers in self.readers]
-        for readers, q in zip(self.readers, torch.split(turned, sizes, dim=1), strict=True):
-            for number, part in zip(readers.requests, readers.attend(layer, q, kernel), strict=True):
+        q = rows.q.transpose(0, 1)
+        for readers in self.readers:
+            for number, part in zip(readers.requests, readers.attend(layer, q), strict=True):
                 parts[number].append(part)
         return parts
 
@@ -101,8 +99,12 @@ class JointAttention:
 
     def _readers(self, page: ResidentPage, reads: Sequence[tuple[int, PageRead]]) -> _Readers:
         numbers = tuple(number for number, _ in reads)
-        counts = [self.requests[number].rows for number in numbers]
-        return _Readers(page, numbers, counts, seen_together([read.seen for _, read in reads], counts))
+        own = [self.requests[number] for number in numbers]
+        counts, turns = [one.rows for one in own], [read.turn for _, read in reads]
+        distances = torch.cat([turn.distances for turn in turns])
+        index = torch.cat([torch.arange(one.start, one.stop, device=distances.device) for one in own])
+        seen = seen_together([read.seen for _, read in reads], counts)
+        return _Readers(page, numbers, counts, index, Turn(distances, turns[0].frequencies), seen)
 
 
 def merge(parts: Sequence[Partial]) -> Tensor:

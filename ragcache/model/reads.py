@@ -8,6 +8,8 @@ from typing import TypeAlias
 
 from torch import Tensor
 
+from ragcache.model.rope import Turn
+
 # layer -> keys and values [kv_heads, m, head_dim]
 Columns: TypeAlias = Callable[[int], tuple[Tensor, Tensor]]
 
@@ -24,12 +26,12 @@ class ResidentPage:
 class PageRead:
     """A shared page as rows `[n]` of one request see it.
 
-    `turn` (cosines and sines `[1, n, rotary_dim]`) turns a query by its distance to the page's first token.
+    `turn` rotates a query by its distance to the page's first token.
     `seen` `[m]` or `[n, m]` says which columns are seen; None: all.
     """
 
     page: ResidentPage
-    turn: tuple[Tensor, Tensor]
+    turn: Turn
     seen: Tensor | None
 
 

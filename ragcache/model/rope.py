@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -46,19 +47,23 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return turned if turned.shape == x.shape else torch.cat((turned, x[..., width:]), dim=-1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Turn:
-    """What attention has yet to do to its queries: row i is rotated by `positions[i] - offset`.
+    """What attention has yet to do to its queries: row i is rotated by `distances[i]` positions.
 
-    `positions` `[n]` int64; `frequencies` as from `frequencies`. A kernel that turns rows as it reads them
+    `distances` `[n]` int64, `frequencies` as from `frequencies`. A kernel that turns rows as it reads them
     writes no rotated copy.
     """
 
-    positions: Tensor
-    offset: int
+    distances: Tensor
     frequencies: Tensor
+
+    @cached_property
+    def angles(self) -> tuple[Tensor, Tensor]:
+        """Cosines and sines `[1, n, rotary_dim]`, computed once for all layers."""
+        cos, sin = _angles(self.distances, self.frequencies)
+        return cos.transpose(0, 1), sin.transpose(0, 1)
 
     def rotate(self, q: Tensor) -> Tensor:
         """A rotated copy of `q` `[heads, n, head_dim]`."""
-        turn = _angles(self.positions - self.offset, self.frequencies)
-        return rotate(q.transpose(0, 1), *turn).transpose(0, 1)
+        return rotate(q, *self.angles)

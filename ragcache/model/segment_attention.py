@@ -18,7 +18,7 @@ from ragcache.model.attention import empty_layers, scores
 from ragcache.model.config import ModelConfig
 from ragcache.model.gathered import GatheredColumns
 from ragcache.model.reads import PageRead, Reads, ResidentPage
-from ragcache.model.rope import column_angles, rotate
+from ragcache.model.rope import Turn, column_angles, frequencies
 from ragcache.model.rows import LayerRows
 from ragcache.model.segment import Segment, whole
 from ragcache.model.visibility import both, hide, visible
@@ -120,7 +120,7 @@ class SegmentKV:
         out = rows.q.new_empty((rows.q.shape[1], len(rows.q), len(self.slots)), dtype=torch.float32)
         out[:, :, self.private.to(out.device)] = scores(rows.rotated_q.transpose(0, 1), self.keys[layer])
         for (segment, page), turn in zip(self.segments, self._turns(rows.positions), strict=True):
-            q = rotate(rows.q.transpose(0, 1), *turn)
+            q = turn.rotate(rows.q.transpose(0, 1))
             kept = page.keys[layer][:, segment.keep.to(q.device)]
             out[:, :, segment.positions.to(out.device)] = scores(q, kept)
         return hide(out, self._seen(rows.positions, torch.arange(len(self.slots), device=out.device)))
@@ -176,15 +176,10 @@ class SegmentKV:
     def _seen(self, positions: Tensor, columns: Tensor) -> Tensor | None:
         return visible(positions, columns.to(positions.device), self.config.causal_block)
 
-    def _turns(self, positions: Tensor) -> list[tuple[Tensor, Tensor]]:
-        """For every segment the angles `[1, n, rotary_dim]` that turn queries at `positions` to its page."""
-        if not self.segments:
-            return []
-        offsets = torch.tensor([segment.offset for segment, _ in self.segments], device=positions.device)
-        apart = (positions - offsets[:, None]).flatten()
-        turns = column_angles(apart, self.config.rotary_dim, self.config.rope_theta)
-        cos, sin = (torch.split(turn, len(positions), dim=1) for turn in turns)
-        return list(zip(cos, sin, strict=True))
+    def _turns(self, positions: Tensor) -> list[Turn]:
+        """For every segment what turns queries at `positions` to its page."""
+        rates = frequencies(self.config.rotary_dim, self.config.rope_theta, positions.device)
+        return [Turn(positions - segment.offset, rates) for segment, _ in self.segments]
 
 
 def _on(keep: Tensor | None, device: torch.device) -> Tensor | None:

@@ -13,7 +13,7 @@ from torch import Tensor
 from ragcache.model.attention import Backend, GatherKV, RequestKV, scores
 from ragcache.model.config import ModelConfig
 from ragcache.model.joint_attention import merge
-from ragcache.model.kernels.plain import attend_columns
+from ragcache.model.kernels import plain
 from ragcache.model.ragged import RaggedKV
 from ragcache.model.rope import angles, rotate
 from ragcache.model.rows import LayerRows
@@ -32,7 +32,7 @@ def plain_attention(q: Tensor, keys: Tensor, values: Tensor) -> Tensor:
 def test_merged_parts_equal_one_attention(kv_heads: int) -> None:
     q, keys, values = normal(4, 6, 8), normal(kv_heads, 20, 8, seed=1), normal(kv_heads, 20, 8, seed=2)
     parts = [
-        attend_columns(q, keys[:, columns], values[:, columns])
+        plain.attend(q, keys[:, columns], values[:, columns])
         for columns in (slice(0, 3), slice(3, 4), slice(4, 20))
     ]
     torch.testing.assert_close(merge(parts), plain_attention(q, keys, values), atol=1e-5, rtol=0)
@@ -41,7 +41,7 @@ def test_merged_parts_equal_one_attention(kv_heads: int) -> None:
 def test_a_masked_column_is_not_seen() -> None:
     q, keys, values = normal(4, 6, 8), normal(2, 9, 8, seed=1), normal(2, 9, 8, seed=2)
     keep = torch.tensor([True, False, True, True, False, True, True, True, False])
-    part = attend_columns(q, keys, values, keep)
+    part = plain.attend(q, keys, values, keep)
     wanted = plain_attention(q, keys[:, keep], values[:, keep])
     torch.testing.assert_close(part.out, wanted, atol=1e-5, rtol=0)
 
@@ -49,8 +49,8 @@ def test_a_masked_column_is_not_seen() -> None:
 @pytest.mark.parametrize("columns", [0, 5])
 def test_a_fully_masked_or_empty_part_weighs_nothing(columns: int) -> None:
     q, keys, values = normal(4, 6, 8), normal(2, 9, 8, seed=1), normal(2, 9, 8, seed=2)
-    seen = attend_columns(q, keys, values)
-    unseen = attend_columns(q, keys[:, :columns], values[:, :columns], torch.zeros(columns, dtype=torch.bool))
+    seen = plain.attend(q, keys, values)
+    unseen = plain.attend(q, keys[:, :columns], values[:, :columns], torch.zeros(columns, dtype=torch.bool))
     assert torch.equal(unseen.lse, torch.full((4, 6), float("-inf")))
     assert torch.equal(unseen.out, torch.zeros(4, 6, 8))
     assert torch.equal(merge([unseen, seen, unseen]), seen.out)

@@ -14,8 +14,10 @@ from ragcache.model import joint_attention
 from ragcache.model.attention import GatherKV, RequestKV
 from ragcache.model.config import ModelConfig
 from ragcache.model.joint_attention import seen_together
-from ragcache.model.kernels.plain import Partial, attend_columns
+from ragcache.model.kernels import plain
+from ragcache.model.kernels.plain import Partial
 from ragcache.model.ragged import RaggedKV
+from ragcache.model.rope import Turn
 from ragcache.model.rows import LayerRows
 from ragcache.model.segment import Segment, whole
 from ragcache.model.segment_attention import SegmentBackend
@@ -105,9 +107,11 @@ def test_rows_may_differ_from_layer_to_layer() -> None:
 def test_every_page_is_read_once_a_layer(monkeypatch: pytest.MonkeyPatch) -> None:
     columns: list[tuple[int, int]] = []
 
-    def counted(q: Tensor, keys: Tensor, values: Tensor, keep: Tensor | None) -> Partial:
+    def counted(
+        q: Tensor, keys: Tensor, values: Tensor, keep: Tensor | None = None, turn: Turn | None = None
+    ) -> Partial:
         columns.append((q.shape[1], keys.shape[1]))
-        return attend_columns(q, keys, values, keep)
+        return plain.attend(q, keys, values, keep, turn)
 
     monkeypatch.setattr(joint_attention, "kernel_for", lambda device, dtype: counted)
     kvs, rows = kvs_of(SegmentBackend(query_cost=0.0), KINDS["mha"])

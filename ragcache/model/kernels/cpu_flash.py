@@ -6,12 +6,15 @@ import torch
 from torch import Tensor
 
 from ragcache.model.kernels.plain import Partial
+from ragcache.model.rope import Turn
 
 _FLASH = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
 
 
-def attend_columns(q: Tensor, keys: Tensor, values: Tensor, keep: Tensor | None = None) -> Partial:
-    """See `ragcache.model.kernels.plain.attend_columns`.
+def attend(
+    q: Tensor, keys: Tensor, values: Tensor, keep: Tensor | None = None, turn: Turn | None = None
+) -> Partial:
+    """See `ragcache.model.kernels.plain.attend`.
 
     The query heads that share a KV head are a batch over the same keys: a view, nothing is repeated.
     """
@@ -19,6 +22,7 @@ def attend_columns(q: Tensor, keys: Tensor, values: Tensor, keep: Tensor | None 
     if not n or not m:  # torch's kernel would divide by zero, which ends the process
         nothing = q.new_zeros(q.shape, dtype=torch.float32)
         return Partial(nothing, q.new_full((heads, n), float("-inf"), dtype=torch.float32))
+    q = q if turn is None else turn.rotate(q)
     groups = heads // kv_heads
     grouped = q.view(kv_heads, groups, n, dim).transpose(0, 1)
     columns = (t.expand(groups, *t.shape) for t in (keys, values))

@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ragcache.model.kernels.plain import Partial
 from ragcache.model.rope import Turn
-from ragcache.model.segment_attention import Partial
 
 
 def attend(

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from ragcache.model.attention import by_group, scores
+from ragcache.model.rope import Turn
 from ragcache.model.visibility import hide
 
 
@@ -19,12 +20,15 @@ class Partial:
     lse: Tensor
 
 
-def attend_columns(q: Tensor, keys: Tensor, values: Tensor, keep: Tensor | None = None) -> Partial:
+def attend(
+    q: Tensor, keys: Tensor, values: Tensor, keep: Tensor | None = None, turn: Turn | None = None
+) -> Partial:
     """Softmax attention of `q` `[heads, n, head_dim]` over `keys`/`values` `[kv_heads, m, head_dim]`.
 
     Columns where `keep` (`[m]`, or `[n, m]`) is False are not seen. A row that sees no column has an `lse`
-    of -inf and an `out` of 0, so that the part weighs nothing in a merge.
+    of -inf and an `out` of 0, so that the part weighs nothing in a merge. With `turn`, `q` is before RoPE.
     """
+    q = q if turn is None else turn.rotate(q)
     weights = hide(scores(q, keys), keep)
     lse = torch.logsumexp(weights, dim=-1)
     weights = (weights - lse.masked_fill(lse.isinf(), 0.0)[..., None]).exp()

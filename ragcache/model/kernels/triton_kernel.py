@@ -8,10 +8,10 @@ import triton
 import triton.language as tl
 
 
-@triton.jit(do_not_specialize=["rows", "columns", "run", "offset"])
+@triton.jit(do_not_specialize=["rows", "columns", "run"])
 def attend_tile(
-    q, keys, values, keep, positions, frequencies, out, lse,
-    rows, columns, run, offset, scale,
+    q, keys, values, keep, distances, frequencies, out, lse,
+    rows, columns, run, scale,
     q_head, q_row, key_head, key_column, value_head, value_column, keep_row, keep_column,
     GROUP: tl.constexpr, DIM: tl.constexpr, ROTARY: tl.constexpr, KEEP_PER_ROW: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, WIDTH: tl.constexpr, PRODUCT: tl.constexpr,
@@ -20,7 +20,7 @@ def attend_tile(
 
     Arguments named like `q_head` are strides in elements. `GROUP` heads share a KV head, and their rows lie
     one after the other in its tiles, so that keys and values are read once for all. `scale` is that of the
-    scores times log2(e). `keep` is uint8, or None; `positions` None turns nothing. `WIDTH` is `DIM` rounded
+    scores times log2(e). `keep` is uint8, or None; `distances` None turns nothing. `WIDTH` is `DIM` rounded
     up to a power of two; matrix products take operands of the dtype `PRODUCT` and sum in fp32.
     `out` is `[runs, heads, rows, DIM]`, `lse` `[runs, heads, rows]`, both fp32 and contiguous.
     """
@@ -31,8 +31,8 @@ def attend_tile(
     inside = dim < DIM
     place = q + head[:, None] * q_head + row[:, None] * q_row
     query = tl.load(place + dim[None, :], mask=real[:, None] & inside[None, :], other=0.0)
-    if positions is not None:
-        query = turned(query, place, real, dim, row, positions, frequencies, offset, ROTARY // 2)
+    if distances is not None:
+        query = turned(query, place, real, dim, row, distances, frequencies, ROTARY // 2)
     query = query.to(PRODUCT)
     key_place = keys + kv_head.to(tl.int64) * key_head + dim[:, None]
     value_place = values + kv_head.to(tl.int64) * value_head + dim[None, :]
@@ -71,8 +71,8 @@ def mixed_in(peak, mass, mixed, scores, value, PRODUCT: tl.constexpr):
 
 
 @triton.jit
-def turned(query, place, real, dim, row, positions, frequencies, offset, HALF: tl.constexpr):
-    """The tile `query` `[ROWS, WIDTH]` rotated by position minus offset, rounded to its dtype.
+def turned(query, place, real, dim, row, distances, frequencies, HALF: tl.constexpr):
+    """The tile `query` `[ROWS, WIDTH]` rotated by its rows' `distances`, rounded to its dtype.
 
     Element i below `HALF` makes a pair with element i + `HALF` (see `ragcache.model.rope`); what lies behind
     the second halves has the angle 0.
@@ -80,7 +80,7 @@ def turned(query, place, real, dim, row, positions, frequencies, offset, HALF: t
     rotary, first = dim < 2 * HALF, dim < HALF
     partner = tl.where(first, dim + HALF, dim - HALF)
     other = tl.load(place + partner[None, :], mask=real[:, None] & rotary[None, :], other=0.0).to(tl.float32)
-    distance = (tl.load(positions + row, mask=real, other=0) - offset).to(tl.float32)
+    distance = tl.load(distances + row, mask=real, other=0).to(tl.float32)
     frequency = tl.load(frequencies + dim % HALF, mask=rotary, other=0.0)
     phase = distance[:, None] * frequency[None, :]
     other = tl.where(first[None, :], -other, other)

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from ragcache.errors import MissingDependencyError
+from ragcache.model.kernels.plain import Partial
 from ragcache.model.rope import Turn
-from ragcache.model.segment_attention import Partial
 
 TILE_BYTES = 2**14  # of keys; two stages take 56 KiB of shared memory, which every GPU with bf16 has
 STAGES = 2
@@ -87,9 +87,9 @@ def _launch(
     device_code.attend_tile[(tiles.count, kv_heads, runs)](
         *inputs,
         mask,
-        *((None, None) if turn is None else (turn.positions.contiguous(), turn.frequencies)),
+        *((None, None) if turn is None else (turn.distances.contiguous(), turn.frequencies)),
         *results,
-        *(n, m, run, 0 if turn is None else turn.offset, head_dim**-0.5 * math.log2(math.e)),
+        *(n, m, run, head_dim**-0.5 * math.log2(math.e)),
         *(stride for x in inputs for stride in x.stride()[:2]),
         *((0, 0) if mask is None else mask.stride()),
         GROUP=heads // kv_heads,

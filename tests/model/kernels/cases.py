@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ragcache.model.kernels import plain
+from ragcache.model.kernels.plain import Partial
 from ragcache.model.rope import Turn, angles, frequencies, rotate
-from ragcache.model.segment_attention import Partial, attend_columns
 
 THETA = 10_000.0
 # Largest difference of an output and of a log-sum-exp: rounding of the queries, weights and products
@@ -108,25 +109,24 @@ def inputs(case: Case, device: str = "cpu", dtype: torch.dtype | None = None) ->
         keys,
         values,
         None if mask is None else mask.to(device),
-        Turn(positions.to(device), case.offset, turning.to(device)) if case.rotary else None,
+        Turn((positions - case.offset).to(device), turning.to(device)) if case.rotary else None,
     )
 
 
-def plain(given: Inputs) -> Partial:
+def reference(given: Inputs) -> Partial:
     """In fp32 on the CPU, on the same rounded inputs."""
     q = given.q.cpu()
     if given.turn is not None:
-        distances = given.turn.positions.cpu() - given.turn.offset
-        turn = angles(distances, 2 * len(given.turn.frequencies), THETA)
+        turn = angles(given.turn.distances.cpu(), 2 * len(given.turn.frequencies), THETA)
         q = rotate(q.transpose(0, 1), *turn).transpose(0, 1)
     keep = None if given.keep is None else given.keep.cpu()
-    return attend_columns(q.float(), given.keys.cpu().float(), given.values.cpu().float(), keep)
+    return plain.attend(q.float(), given.keys.cpu().float(), given.values.cpu().float(), keep)
 
 
 def difference(attend: Attend, given: Inputs, **options: int | None) -> Difference:
     """Of what `attend` makes of the inputs."""
     found = attend(given.q, given.keys, given.values, given.keep, given.turn, **options)
-    wanted = plain(given)
+    wanted = reference(given)
     out, lse = found.out.cpu(), found.lse.cpu()
     unseen = wanted.lse.isneginf()
     return Difference(

@@ -10,7 +10,7 @@ from torch import Tensor
 from ragcache.model.kernels import KERNELS, Kernel, cpu_flash, kernel_for, plain
 
 CPU = torch.device("cpu")
-FAST = [cpu_flash.attend_columns]
+FAST = [cpu_flash.attend]
 
 
 def made(kv_heads: int, rows: int, columns: int, dtype: torch.dtype = torch.float32) -> tuple[Tensor, ...]:
@@ -21,7 +21,7 @@ def made(kv_heads: int, rows: int, columns: int, dtype: torch.dtype = torch.floa
 
 def assert_same(kernel: Kernel, tensors: tuple[Tensor, ...], keep: Tensor | None, atol: float = 1e-5) -> None:
     q, keys, values = tensors
-    wanted = plain.attend_columns(q.float(), keys.float(), values.float(), keep)
+    wanted = plain.attend(q.float(), keys.float(), values.float(), keep)
     got = kernel(q, keys, values, keep)
     assert got.out.dtype == got.lse.dtype == torch.float32
     torch.testing.assert_close(got.out, wanted.out, atol=atol, rtol=0)
@@ -64,7 +64,7 @@ def test_columns_may_be_hidden_over_whole_tiles(kernel: Kernel, dtype: torch.dty
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(0, 5), (3, 0), (0, 0)])
-@pytest.mark.parametrize("kernel", [*FAST, plain.attend_columns])
+@pytest.mark.parametrize("kernel", [*FAST, plain.attend])
 def test_no_rows_and_no_columns(kernel: Kernel, rows: int, columns: int) -> None:
     part = kernel(*made(2, rows, columns), None)
     assert torch.equal(part.out, torch.zeros(4, rows, 8))
@@ -72,7 +72,7 @@ def test_no_rows_and_no_columns(kernel: Kernel, rows: int, columns: int) -> None
 
 
 def test_the_choice_falls_back_to_the_plain_kernel() -> None:
-    assert kernel_for(CPU, torch.bfloat16) is cpu_flash.attend_columns
-    assert kernel_for(CPU, torch.float8_e4m3fn) is plain.attend_columns
-    assert kernel_for(torch.device("meta"), torch.float32) is plain.attend_columns
+    assert kernel_for(CPU, torch.bfloat16) is cpu_flash.attend
+    assert kernel_for(CPU, torch.float8_e4m3fn) is plain.attend
+    assert kernel_for(torch.device("meta"), torch.float32) is plain.attend
     assert {kernel for _, _, kernel in KERNELS} >= set(FAST)

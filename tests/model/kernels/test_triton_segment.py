@@ -15,8 +15,8 @@ from model.kernels.cases import BY_NAME, TOLERANCE, Difference
 
 from ragcache.errors import MissingDependencyError
 from ragcache.model import kernels
+from ragcache.model.kernels.plain import attend as plain
 from ragcache.model.kernels.triton_segment import Tiles, attend, fitting_runs, joined
-from ragcache.model.segment_attention import attend_columns
 
 TESTS = Path(__file__).parents[2]
 
@@ -83,9 +83,9 @@ def test_joined_parts_are_one_attention_and_unseen_rows_stay_unseen() -> None:
     keep[4] = False
     keep[5, :6] = False
     cuts = slice(0, 6), slice(6, 9)
-    parts = [attend_columns(q, keys[:, cut], values[:, cut], keep[:, cut]) for cut in cuts]
+    parts = [plain(q, keys[:, cut], values[:, cut], keep[:, cut]) for cut in cuts]
     found = joined(torch.stack([part.out for part in parts]), torch.stack([part.lse for part in parts]))
-    wanted = attend_columns(q, keys, values, keep)
+    wanted = plain(q, keys, values, keep)
     torch.testing.assert_close(found.out, wanted.out, atol=1e-6, rtol=0)
     torch.testing.assert_close(found.lse, wanted.lse, atol=1e-6, rtol=0)
     assert found.lse[:, 4].isneginf().all()
