@@ -21,6 +21,7 @@ LAYERS = (
     ("reuse",),
     ("engine",),
     ("evaluation",),
+    ("benching",),
     ("connectors",),
     ("pipelines",),
     ("cli",),

@@ -38,7 +38,6 @@ class Measured:
     live_rows: float
     refresh_rows: float
     hit_rate: float
-    em: float | None = None
 
 
 @dataclass
@@ -86,9 +85,11 @@ def open_arm(
     store = registry if system.policy.reuses else None
     options = load.options(system.cache)
     if store is not None:  # with an engine of its own: the peaks of the other are those of the workload
-        with Engine(model, store, policy=system.policy, backend=backend) as engine:
+        unscored = replace(system.policy, budget=0.0)  # pages are the same whatever becomes of them
+        with Engine(model, store, policy=unscored, backend=backend) as engine:
             once = replace(options, max_tokens=1, block_length=1)
-            engine.generate([Request(prompt, once) for prompt in covering(model, asked)])
+            prompts = covering(model, asked, load.workload.prompt)
+            engine.generate([Request(prompt, once) for prompt in prompts])
     meter = Meter(model.predictor.config.layers)
     with Engine(
         model,
@@ -104,9 +105,8 @@ def open_arm(
         yield Arm(system, engine, meter)
 
 
-def covering(model: LoadedModel, asked: Asked) -> Iterator[Prompt]:
-    """As few prompts as hold every affix once, beside a canvas of one token."""
-    room = model.predictor.config.max_tokens - 1
+def covering(model: LoadedModel, asked: Asked, room: int) -> Iterator[Prompt]:
+    """Prompts of at most `room` tokens that together hold every affix once."""
     group: list[Affix] = []
     used = 0
     for affix in asked.affixes:

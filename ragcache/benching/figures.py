@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -45,11 +44,6 @@ class Row:
     speedup: float
     speedup_limit: float
     limit_share: float
-    em: float | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """All fields, `em` only where there are answers to compare with."""
-        return {name: value for name, value in asdict(self).items() if name != "em" or value is not None}
 
 
 def rows_of(measured: Sequence[Measured]) -> list[Row]:
@@ -88,7 +82,6 @@ def _row(own: Measured, baseline: Measured) -> Row:
         speedup=speedup,
         speedup_limit=limit,
         limit_share=speedup / limit,
-        em=own.em,
     )
 
 

@@ -18,31 +18,6 @@ UNLIMITED_BYTES = 2**50  # the store is of this run alone, and its pages are map
 OnRound = Callable[[System, int], None]
 
 
-def measured(self, canvas: int) -> Measured:
-        """Of everything served."""
-        completions = [one.completion for one in self.served]
-        uses = [use.status for one in completions for use in one.reuse.affixes]
-        eos = self.engine.model.predictor.config.eos_id
-        return Measured(
-            system=self.system,
-            requests=len(completions),
-            seconds=self.seconds,
-            latency_s=tuple(one.latency_s for one in self.served),
-            refresh_s=tuple(self.meter.refresh_s),
-            answer_tokens=sum(before(one.token_ids, eos) for one in completions),
-            private_kv_bytes=self.engine.private_kv.peak_bytes,
-            page_bytes=self.engine.pages_peak_bytes,
-            live_rows=fmean(one.live_rows for one in completions),
-            refresh_rows=fmean(one.live_rows * (one.reuse.prompt_tokens + canvas) for one in completions),
-            hit_rate=uses.count("hit") / len(uses) if uses else 0.0,
-        )
-
-
-def before(token_ids: Sequence[int], eos: int) -> int:
-    """How many tokens stand before the first `eos`."""
-    return token_ids.index(eos) if eos in token_ids else len(token_ids)
-
-
 def measure(
     model: LoadedModel,
     systems: Sequence[System],

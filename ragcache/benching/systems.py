@@ -9,7 +9,6 @@ from ragcache.errors import ConfigError
 from ragcache.reuse.policy import FORMS, Full, ReusePolicy, parse_policy
 
 BASELINE = "dual"
-DEFAULT = "dual,direct,acache@0.1,acache@0.2,depth=half+acache@0.2"
 _CACHE = "dual"
 
 

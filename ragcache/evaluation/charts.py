@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
@@ -78,6 +79,60 @@ def chart(rows: Sequence[Row], looks: Mapping[str, Style], label: str) -> Markup
     lines = _lines(rows)
     if not lines:
         return None
+    with _figure(label) as figure:
+        accuracy, time = figure.subplots(1, 2)
+        _draw_accuracy(accuracy, lines, looks)
+        _draw_time(time, lines, looks)
+        handles, names = accuracy.get_legend_handles_labels()
+        figure.legend(handles, names, loc="outside lower center", ncols=min(len(names), 6), frameon=False)
+        return _inline(figure, label)
+
+
+@dataclass(frozen=True)
+class Bars:
+    """One panel of a chart: a value by name. `marks` are drawn as lines across the bars, such as limits."""
+
+    title: str
+    values: Mapping[str, float]
+    marks: Mapping[str, float] = field(default_factory=dict)
+
+
+def bar_chart(panels: Sequence[Bars], label: str) -> Markup:
+    """An `<svg>` of `panels` side by side; their names stand at the first. Raises as `chart`."""
+    with _figure(label) as figure:
+        axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+        for panel, own in zip(panels, axes, strict=True):
+            names, places = list(panel.values), range(len(panel.values))
+            own.barh(places, list(panel.values.values()), color=_COLOURS[0], height=0.6)
+            for name, mark in panel.marks.items():
+                at = names.index(name)
+                own.vlines(mark, at - 0.4, at + 0.4, color=_COLOURS[1], linewidth=2)
+            own.set(xlabel=panel.title, yticks=places, yticklabels=names)
+            own.grid(visible=False, axis="y")
+        axes[0].invert_yaxis()
+        return _inline(figure, label)
+
+
+def line_chart(
+    points: Sequence[tuple[float, float]], line: tuple[float, float], titles: tuple[str, str], label: str
+) -> Markup:
+    """An `<svg>` of `points` and the line (slope, intercept) through them. Raises as `chart`."""
+    with _figure(label) as figure:
+        own = figure.subplots()
+        across = [x for x, _ in points]
+        own.plot(across, [y for _, y in points], linestyle="", marker="o", color=_COLOURS[0])
+        ends = [0.0, max(across)]
+        own.plot(ends, [line[1] + line[0] * x for x in ends], color=_COLOURS[1], linewidth=1.2)
+        own.set(xlabel=titles[0], ylabel=titles[1], xlim=(0, None), ylim=(0, None))
+        return _inline(figure, label)
+
+
+@contextmanager
+def _figure(label: str) -> Iterator[Figure]:
+    """A figure in the report's own style: the user's matplotlib settings stay out.
+
+    The salt makes ids the same in every run.
+    """
     try:
         import matplotlib.style
         from matplotlib.figure import Figure
@@ -85,15 +140,8 @@ def chart(rows: Sequence[Row], looks: Mapping[str, Style], label: str) -> Markup
         raise MissingDependencyError(
             'Charts need matplotlib. Run: pip install "ragcache-dllm[report]"'
         ) from error
-    # The user's own matplotlib settings stay out of the report; the salt makes ids the same in every run.
     with matplotlib.style.context(["default", {**_RC, "svg.hashsalt": label}]):
-        figure = Figure(figsize=(9.0, 3.4), layout="constrained")
-        accuracy, time = figure.subplots(1, 2)
-        _draw_accuracy(accuracy, lines, looks)
-        _draw_time(time, lines, looks)
-        handles, names = accuracy.get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside lower center", ncols=min(len(names), 6), frameon=False)
-        return _inline(figure, label)
+        yield Figure(figsize=(9.0, 3.4), layout="constrained")
 
 
 def _lines(rows: Sequence[Row]) -> dict[str, list[tuple[float, Row]]]:
