@@ -22,7 +22,8 @@ from ragcache.registry import Registry
 class Measured:
     """What one system did. Times in wall seconds, one of `refresh_s` for every refresh (see `Meter`).
 
-    `seconds` are those of all rounds, `answer_tokens` end before EOS, `live_rows` is the mean share of prompt
+    `private_kv_bytes` are the most that requests held, `reserved_kv_bytes` the most that the engine set aside
+    for them. `seconds` are those of all rounds, `answer_tokens` end before EOS, `live_rows` is the mean share of prompt
     and canvas that the first refresh computed, `refresh_rows` how many rows that are, `hit_rate` the share of
     affix uses whose page was there.
     """
@@ -34,6 +35,7 @@ class Measured:
     refresh_s: tuple[float, ...]
     answer_tokens: int
     private_kv_bytes: int
+    reserved_kv_bytes: int
     page_bytes: int
     live_rows: float
     refresh_rows: float
@@ -68,7 +70,8 @@ class Arm:
             latency_s=tuple(one.latency_s for one in self.served),
             refresh_s=tuple(self.meter.refresh_s),
             answer_tokens=sum(before(one.token_ids, eos) for one in completions),
-            private_kv_bytes=self.engine.private_kv.peak_bytes,
+            private_kv_bytes=self.meter.kv_peak_bytes,
+            reserved_kv_bytes=self.engine.private_kv.peak_bytes,
             page_bytes=self.engine.pages_peak_bytes,
             live_rows=fmean(one.live_rows for one in completions),
             refresh_rows=fmean(one.live_rows * (one.reuse.prompt_tokens + canvas) for one in completions),
@@ -96,7 +99,7 @@ def open_arm(
         store,
         policy=system.policy,
         max_batch=load.batch,
-        backend=backend,
+        backend=meter.weighed(backend),
         max_waiting=load.requests,
         on_forward=meter,
     ) as engine:

@@ -16,7 +16,8 @@ from ragcache.errors import InputError
 class Row:
     """Figures of one system. Times in wall seconds, sizes in bytes.
 
-    `peak_kv_bytes` is private KV of all requests at a time plus the shared pages they used. The ratios are
+    `peak_kv_bytes` is the private KV that requests held plus the shared pages they used, both at most; what the
+    engine set aside at admission is `reserved_kv_bytes`. The ratios are
     own / dual's: a refresh (medians), requests a second, peak KV. `speedup` is dual's refresh / own,
     `speedup_limit` what the rows alone would give, and `limit_share` the one divided by the other.
     """
@@ -35,6 +36,7 @@ class Row:
     refresh_p99_s: float
     peak_kv_bytes: int
     private_kv_bytes: int
+    reserved_kv_bytes: int
     page_bytes: int
     live_row_fraction: float
     hit_rate: float
@@ -73,6 +75,7 @@ def _row(own: Measured, baseline: Measured) -> Row:
         refresh_p99_s=percentile(own.refresh_s, 99),
         peak_kv_bytes=peak_bytes(own),
         private_kv_bytes=own.private_kv_bytes,
+        reserved_kv_bytes=own.reserved_kv_bytes,
         page_bytes=own.page_bytes,
         live_row_fraction=own.live_rows,
         hit_rate=own.hit_rate,

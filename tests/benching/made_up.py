@@ -17,6 +17,7 @@ def measured(system: str = "dual", **changes: Any) -> Measured:
         "refresh_s": (0.9, 1.0, 1.1),
         "answer_tokens": 512,
         "private_kv_bytes": 1000,
+        "reserved_kv_bytes": 1000,
         "page_bytes": 0,
         "live_rows": 1.0,
         "refresh_rows": 320.0,

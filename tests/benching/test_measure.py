@@ -31,9 +31,11 @@ def test_every_system_serves_every_request_in_turns(model: LoadedModel) -> None:
     assert dual.live_rows == none.live_rows == 1.0
     assert dual.refresh_rows == 128
     assert dual.page_bytes == dual.hit_rate == 0
-    assert dual.private_kv_bytes == 2 * model.predictor.kv_bytes(128)
+    assert dual.private_kv_bytes == dual.reserved_kv_bytes == 2 * model.predictor.kv_bytes(128)
     live = 12 + 8 + 22  # fresh tokens, canvas, and a fifth of 108 affix tokens
     assert anchors.refresh_rows == live
+    assert anchors.private_kv_bytes == 2 * model.predictor.kv_bytes(live)
+    assert anchors.reserved_kv_bytes >= anchors.private_kv_bytes
     assert deep.live_rows < anchors.live_rows == live / 128
     assert anchors.hit_rate == deep.hit_rate == 1.0
     assert anchors.page_bytes == model.predictor.kv_bytes(108)
