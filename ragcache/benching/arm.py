@@ -22,10 +22,10 @@ from ragcache.registry import Registry
 class Measured:
     """What one system did. Times in wall seconds, one of `refresh_s` for every refresh (see `Meter`).
 
-    `private_kv_bytes` are the most that requests held, `reserved_kv_bytes` the most that the engine set aside
-    for them. `seconds` are those of all rounds, `answer_tokens` end before EOS, `live_rows` is the mean share of prompt
-    and canvas that the first refresh computed, `refresh_rows` how many rows that are, `hit_rate` the share of
-    affix uses whose page was there.
+    `seconds` are those of all rounds, `answer_tokens` end before EOS. `private_kv_bytes` are the most that
+    requests held, `reserved_kv_bytes` the most that the engine set aside for them. `live_rows` is the mean
+    share of prompt and canvas that the first refresh computed, `refresh_rows` how many rows that are,
+    `hit_rate` the share of affix uses whose page was there.
     """
 
     system: System
@@ -103,7 +103,8 @@ def open_arm(
         max_waiting=load.requests,
         on_forward=meter,
     ) as engine:
-        engine.generate([Request(asked.prompts[0], replace(options, max_tokens=min(load.block, load.canvas)))])
+        short = replace(options, max_tokens=min(load.block, load.canvas))
+        engine.generate([Request(asked.prompts[0], short)])
         meter.clear()
         yield Arm(system, engine, meter)
 

@@ -16,10 +16,10 @@ from ragcache.errors import InputError
 class Row:
     """Figures of one system. Times in wall seconds, sizes in bytes.
 
-    `peak_kv_bytes` is the private KV that requests held plus the shared pages they used, both at most; what the
-    engine set aside at admission is `reserved_kv_bytes`. The ratios are
-    own / dual's: a refresh (medians), requests a second, peak KV. `speedup` is dual's refresh / own,
-    `speedup_limit` what the rows alone would give, and `limit_share` the one divided by the other.
+    `peak_kv_bytes` is the private KV that requests held plus the shared pages they used, each at its most;
+    `reserved_kv_bytes` is what the engine set aside at admission. The ratios are own / dual's: a refresh
+    (medians), requests a second, peak KV. `speedup` is dual's refresh / own, `speedup_limit` what the rows
+    alone would give, and `limit_share` the one divided by the other.
     """
 
     system: str
@@ -52,7 +52,7 @@ def rows_of(measured: Sequence[Measured]) -> list[Row]:
     """One row a system. Raises `InputError` when the baseline was not measured."""
     baseline = next((one for one in measured if one.system.name == BASELINE), None)
     if baseline is None:
-        raise InputError(f"the system {BASELINE!r} was not measured; without it there is nothing to compare with")
+        raise InputError(f"the system {BASELINE!r} was not measured, and all ratios are against it; add it")
     return [_row(one, baseline) for one in measured]
 
 

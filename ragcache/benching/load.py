@@ -46,9 +46,7 @@ class Load:
     def rounds(self) -> list[range]:
         """Numbers of the requests of each round; one round where they arrive by themselves."""
         size = self.requests if self.rate else max(self.batch, -(-self.requests // ROUNDS))
-        return [
-            range(start, min(start + size, self.requests)) for start in range(0, self.requests, size)
-        ]
+        return [range(start, min(start + size, self.requests)) for start in range(0, self.requests, size)]
 
     def ask(self, model: LoadedModel) -> Asked:
         """The affixes and prompts in the words of `model`.
@@ -60,5 +58,5 @@ class Load:
         longest = max(len(model.tokenizer.encode(text).ids) for text in texts)
         limit = model.predictor.config.max_tokens
         if longest + self.canvas > limit:
-            raise PromptTooLongError(longest + self.canvas, limit, "the longest prompt and its canvas")
+            raise PromptTooLongError(longest + self.canvas, limit, "--prompt and --canvas")
         return asked

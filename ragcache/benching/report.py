@@ -56,8 +56,8 @@ class Report:
         """What stands below the table: roofline, and the fits where they were asked for."""
         line = self.roofline
         said = [
-            f"roofline: full refreshes of {line.rows} rows reach {line.refresh_flops_per_s / 1e9:.1f} GFLOP/s, "
-            f"matrix products of their shape {line.matmul_flops_per_s / 1e9:.1f} in {line.dtype}: "
+            f"roofline: full refreshes of {line.rows} rows reach {line.refresh_flops_per_s / 1e9:.1f} "
+            f"GFLOP/s, matrix products of their shape {line.matmul_flops_per_s / 1e9:.1f} in {line.dtype}: "
             f"{line.share:.2f}"
         ]
         if self.fit is not None:
@@ -98,7 +98,7 @@ class Report:
             Bars("refresh p50 / dual's", by_system("refresh_ratio"), by_system("live_row_fraction")),
             Bars("peak KV (MiB)", by_system("peak_kv_bytes", 2**20)),
         ]
-        label = "Requests a second, refresh time relative to dual, and peak KV of every system; see the table."
+        label = "Requests a second, refresh time / dual's, and peak KV of every system, as in the table."
         caption = "The line across a refresh bar is the live-row fraction: the limit of what fewer rows give."
         return Picture(caption, bar_chart(panels, label))
 
@@ -113,7 +113,7 @@ def described(load: Load) -> str:
     """A load in a few words."""
     pace = "all at once" if load.rate is None else f"{load.rate:g} a second"
     return (
-        f"{load.requests} requests, {pace}, batch {load.batch}; prompts of up to {load.workload.prompt} tokens, "
-        f"{load.workload.share:.0%} in affixes, canvas {load.canvas}, block {load.block}, "
+        f"{load.requests} requests, {pace}, batch {load.batch}; prompts of up to {load.workload.prompt} "
+        f"tokens, {load.workload.share:.0%} in affixes, canvas {load.canvas}, block {load.block}, "
         f"{load.tokens_per_step} tokens a step"
     )

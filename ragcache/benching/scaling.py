@@ -1,4 +1,4 @@
-"""Whether the cost of a refresh grows with its live rows, and the cost of a request with what is stored."""
+"""Whether the cost of a refresh grows in a line with its live rows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Fit:
     @classmethod
     def through(cls, system: str, points: Sequence[tuple[float, float]]) -> Fit:
         """Raises `ConfigError` for fewer than two numbers of rows."""
-        rows, seconds = zip(*points, strict=True) if points else ((), ())
+        rows, seconds = [x for x, _ in points], [y for _, y in points]
         if len(set(rows)) < 2:
             raise ConfigError("a line needs two prompts of different length, which this model's window lacks")
         slope, intercept = statistics.linear_regression(rows, seconds)
@@ -38,9 +38,7 @@ class Fit:
         return cls(system, tuple(points), slope, intercept, r2)
 
 
-def scaling(
-    model: LoadedModel, system: System, load: Load, prompts: Sequence[int] = PROMPTS
-) -> Fit:
+def scaling(model: LoadedModel, system: System, load: Load, prompts: Sequence[int] = PROMPTS) -> Fit:
     """Median refresh time of `system` against its live rows, for `prompts` that fit the window."""
     room = model.predictor.config.max_tokens - load.canvas
     points = []

@@ -45,12 +45,13 @@ def overheads(
         for before, count in zip((0, *counts), counts, strict=False):
             fill(registry, model, before, count)
             with open_arm(model, registry, system, replace(load, batch=1), asked) as arm:
-                prompt = Request(asked.prompts[0], load.options(system.cache))
-                found.append(Overhead(count, statistics.median(_outside(arm, prompt) for _ in range(REPEATS))))
+                request = Request(asked.prompts[0], load.options(system.cache))
+                times = [_outside_s(arm, request) for _ in range(REPEATS)]
+                found.append(Overhead(count, statistics.median(times)))
     return found
 
 
-def _outside(arm: Arm, request: Request) -> float:
+def _outside_s(arm: Arm, request: Request) -> float:
     before_s, forward_s = arm.seconds, arm.meter.forward_s
     arm.round([request], [0.0])
     return arm.seconds - before_s - (arm.meter.forward_s - forward_s)

@@ -34,7 +34,7 @@ def parse_system(text: str, layers: int) -> System:
         parse_cache(cache if slash else _CACHE)
     except ConfigError as error:
         raise ConfigError(
-            f"unknown system {text!r} ({error}); known: none, dual, or POLICY[/CACHE] with a policy of {FORMS}"
+            f"unknown system {text!r} ({error}); known: none, dual, or POLICY[/CACHE], policies: {FORMS}"
         ) from error
     return System(text, parsed, cache if slash else _CACHE)
 

@@ -44,6 +44,6 @@ def _single(tokenizer: ChatTokenizer) -> Iterator[str]:
     """Tokens that are a blank and letters, and are found again in their own text."""
     for token in range(tokenizer.vocab_size):
         text = tokenizer.decode([token])
-        word = text[1:]
-        if text.startswith(" ") and word.isascii() and word.isalpha() and tokenizer.encode(text).ids == (token,):
+        is_word = text.startswith(" ") and text.isascii() and text[1:].isalpha()
+        if is_word and tokenizer.encode(text).ids == (token,):
             yield text

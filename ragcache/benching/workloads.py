@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from random import Random
 from types import MappingProxyType
 
@@ -172,4 +173,4 @@ def split(tokens: int, parts: int) -> tuple[int, ...]:
 def composition(rng: Random, tokens: int, parts: int) -> list[int]:
     """`tokens` in `parts` parts of 1 or more, all ways being equally likely."""
     cuts = [0, *sorted(rng.sample(range(1, tokens), parts - 1)), tokens]
-    return [stop - start for start, stop in zip(cuts, cuts[1:], strict=False)]
+    return [stop - start for start, stop in pairwise(cuts)]

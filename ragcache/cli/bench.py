@@ -24,10 +24,12 @@ SYSTEMS = "dual,direct,acache@0.1,acache@0.2,depth=half+acache@0.2"
 def bench(
     workload: Annotated[str, typer.Argument(help="doc-qa, rag, agents or long.", show_default=False)],
     model: Annotated[
-        str, typer.Option("--model", help="random:SIZE (random weights), nano, a checkpoint folder or hub id.")
+        str,
+        typer.Option("--model", help="random:SIZE, nano, a checkpoint folder, or a hub id."),
     ] = "random:150m",
     systems: Annotated[
-        str, typer.Option("--systems", help="none, dual, or POLICY[/CACHE], separated by commas; dual always runs.")
+        str,
+        typer.Option("--systems", help="none, dual or POLICY[/CACHE], by commas; dual always runs."),
     ] = SYSTEMS,
     requests: Annotated[int, typer.Option("--requests", help="Requests for each system.")] = 16,
     batch: Annotated[int, typer.Option("--batch", help="Requests that run at a time.")] = 8,
@@ -40,10 +42,12 @@ def bench(
     block: Annotated[int, typer.Option("--block", help="Tokens of a block.")] = 32,
     tokens_per_step: Annotated[int, typer.Option("--tokens-per-step", help="Decided at every step.")] = 4,
     scaling: Annotated[
-        bool, typer.Option("--scaling", help="Fit refresh times to live rows, for prompts of 512 to 8192 tokens.")
+        bool,
+        typer.Option("--scaling", help="Fit refresh times to live rows, prompts of 512 to 8192 tokens."),
     ] = False,
     stored: Annotated[
-        int | None, typer.Option("--stored", min=11, help="Time requests with 10 and with so many stored affixes.")
+        int | None,
+        typer.Option("--stored", min=11, help="Time requests with 10 and with so many affixes stored."),
     ] = None,
     seed: options.Seed = 0,
     device: options.Device = "auto",
@@ -61,9 +65,7 @@ def bench(
     from ragcache.benching.workloads import workload_named
     from ragcache.cli.reporting import command_line, created_now
 
-    load = Load(
-        workload_named(workload)(prompt), requests, batch, canvas, block, tokens_per_step, rate, seed
-    )
+    load = Load(workload_named(workload)(prompt), requests, batch, canvas, block, tokens_per_step, rate, seed)
     parse_systems(systems, layers=0)  # a wrong name shows before a model is loaded, which may take long
     loaded = load_model(model, device=device, dtype=dtype)
     chosen = parse_systems(systems, loaded.predictor.config.layers)

@@ -31,9 +31,9 @@ class Worker(threading.Thread):
     """Starts what waits, in its order, while `max_batch` and memory allow, and runs all steps to their end.
 
     `reserve` gives the memory of a request, or None while it must wait, and with it whatever is urgent less;
-    `begin` readies its first step. What they raise fails that request. `on_forward` looks on. The thread ends when the queue was
-    closed and all is done. Should it end otherwise, `died` is set and every request fails with
-    `WorkerDiedError`.
+    `begin` readies its first step. What they raise fails that request. `on_forward` looks on. The thread ends
+    when the queue was closed and all is done. Should it end otherwise, `died` is set and every request fails
+    with `WorkerDiedError`.
     """
 
     def __init__(

@@ -42,7 +42,7 @@ def config_of_size(size: str) -> ModelConfig:
     wanted = float(match[1]) * _UNITS[match[2].lower()] if match else 0.0
     if not SMALLEST <= wanted <= LARGEST:
         raise UnknownModelError(
-            f"random:{size[:40]} is no size; give parameters from 4m to 100b: random:5m, random:150m, random:1b"
+            f"random:{size[:40]} is no size; give 4m to 100b parameters: random:5m, random:150m, random:1b"
         )
     shapes = []
     for width in range(_UNIT, _WIDEST + 1, _UNIT):

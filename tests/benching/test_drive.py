@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from statistics import fmean
 from typing import cast
 
@@ -61,7 +62,7 @@ def test_a_closed_loop_starts_with_everything_and_an_open_one_is_random_by_seed(
     at_s = arrivals(2000, 50.0, seed=1)
     assert at_s == sorted(at_s) == arrivals(2000, 50.0, seed=1)
     assert at_s != arrivals(2000, 50.0, seed=2)
-    gaps = [after - before for before, after in zip(at_s, at_s[1:], strict=False)]
+    gaps = [after - before for before, after in pairwise(at_s)]
     assert fmean(gaps) == pytest.approx(1 / 50, rel=0.1)
     assert fmean(gap * gap for gap in gaps) == pytest.approx(2 / 50**2, rel=0.25)  # of an exponential
 
@@ -79,7 +80,7 @@ def test_answers_come_in_the_order_of_requests_and_wait_for_their_arrival(engine
     assert [one.completion for one in served] == [served[0].completion, served[1].completion]
     assert slept[0] == 0.0
     assert 400.0 < slept[1] <= 500.0
-    assert served[1].latency_s < 0.0 < served[0].latency_s <= seconds  # nobody slept: answered before its time
+    assert served[1].latency_s < 0.0 < served[0].latency_s <= seconds  # nobody slept
 
 
 def test_an_error_is_raised_and_nothing_goes_on(engine: Engine) -> None:

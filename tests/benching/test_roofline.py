@@ -19,7 +19,7 @@ def test_operations_are_those_of_the_matrix_products() -> None:
     model = tiny_model(config)
     kv = GatherKV(config, ROWS, (), model.dtype, model.devices)
     rows = Rows.single(torch.zeros(ROWS, dtype=torch.int64), torch.arange(ROWS))
-    with FlopCounterMode(display=False) as counter, torch.inference_mode():
+    with FlopCounterMode(display=False) as counter:
         hidden = model(rows, RaggedKV([kv], [None], [None]), torch.arange(SAMPLED))
         model.logits(hidden)
     counted = counter.get_total_flops()

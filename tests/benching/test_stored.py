@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -10,10 +11,9 @@ from typing import Any
 import pytest
 from benching.test_measure import LOAD
 
-from ragcache.benching.arm import open_arm
 from ragcache.benching.stored import fill, overheads
 from ragcache.benching.systems import parse_system
-from ragcache.engine import LoadedModel, Request
+from ragcache.engine import Engine, LoadedModel, Request
 from ragcache.registry import Registry
 from ragcache.registry.table import Table
 
@@ -22,7 +22,8 @@ LOOKUPS = ("get", "items", "set", "add", "delete")
 
 @pytest.fixture
 def lookups(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How often each operation of the index was called."""
+    """How often each operation of the index was called; uses wait to be written, however long it takes."""
+    monkeypatch.setattr("ragcache.registry.uses.HELD_S", math.inf)
     calls: Counter[str] = Counter()
 
     def counted(name: str, own: Callable[..., Any]) -> Callable[..., Any]:
@@ -40,18 +41,16 @@ def lookups(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 def test_lookups_a_request_do_not_grow_with_what_is_stored(
     model: LoadedModel, store: Path, lookups: Counter[str]
 ) -> None:
-    asked = LOAD.ask(model)
-    system = parse_system("acache@0.2", model.predictor.config.layers)
-    request = Request(asked.prompts[1], LOAD.options("dual"))
+    request = Request(LOAD.ask(model).prompts[0], LOAD.options("dual"))
     found = []
-    with Registry(store, memory_bytes=0) as registry:  # every page is asked of the disk
+    with Registry(store, memory_bytes=0) as registry, Engine(model, registry, prefetch=False) as engine:
+        engine.generate([request])  # every page is there from now on, and asked of the disk
         for first, stop in ((0, 10), (10, 210)):
             fill(registry, model, first, stop)
-            with open_arm(model, registry, system, LOAD, asked) as arm:
-                lookups.clear()
-                arm.round([request], [0.0])
-                found.append(dict(lookups))
-                assert arm.measured(LOAD.canvas).hit_rate == 1.0
+            lookups.clear()
+            [completion] = engine.generate([request])
+            found.append(dict(lookups))
+            assert completion.reuse.status_counts() == {"hit": 2}
         assert registry.stats().entries == 210 + 2
     assert found[0] == found[1]
     assert found[0]["get"] > 0

@@ -28,7 +28,7 @@ def test_half_the_depth_is_that_of_the_model() -> None:
 
 def test_dual_always_runs_first_and_once() -> None:
     assert [system.name for system in parse_systems("direct, dual,direct", 4)] == ["dual", "direct"]
-    assert [system.name for system in parse_systems(SYSTEMS, 4)][0] == "dual"
+    assert parse_systems(SYSTEMS, 4)[0].name == "dual"
 
 
 @pytest.mark.parametrize("name", ["magic", "direct/magic", "acache@7", ""])

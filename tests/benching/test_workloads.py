@@ -84,12 +84,12 @@ def test_popularity_falls_with_the_rank_and_a_request_names_no_document_twice() 
     uses = Counter(number for order in orders for number in order)
     first, middle, last = (sum(uses[n] for n in range(at, at + 8)) for at in (0, 28, 56))
     assert first > 2 * middle > 2 * last > 0
-    assert len({tuple(sorted(order)) for order in orders}) < len({tuple(order) for order in orders})
+    assert sum(order != sorted(order) for order in orders) > 390  # popular ones do not stand first
 
 
 def test_without_skew_all_documents_are_as_popular() -> None:
     rng = Random(0)
-    uses = Counter(n for _ in range(400) for n in Rag(skew=0.0).order(rng))
+    uses = Counter(n for _ in range(2000) for n in Rag(skew=0.0).order(rng))
     assert max(uses.values()) < 2 * min(uses.values())
 
 
