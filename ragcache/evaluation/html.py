@@ -51,21 +51,18 @@ def render(
     if not rows:
         raise InputError("no rows to report; evaluate at least one policy")
     looks = styles(rows)
-    return (
-        environment("ragcache.evaluation")
-        .get_template(_TEMPLATE)
-        .render(
-            title=title,
-            model=model,
-            created=created,
-            command=command,
-            sections=[_section(dataset, rows, looks) for dataset in dict.fromkeys(r.dataset for r in rows)],
-            gaps={(gap.dataset, gap.policy, gap.placement, gap.codec): gap for gap in differences},
-            baseline=differences[0].baseline if differences else "",
-            placed=any(row.placement for row in rows),
-            coded=any(row.codec != "raw" for row in rows),
-            grouped=any(row.consistent is not None for row in rows),
-        )
+    template = environment("ragcache.evaluation").get_template(_TEMPLATE)
+    return template.render(
+        title=title,
+        model=model,
+        created=created,
+        command=command,
+        sections=[_section(dataset, rows, looks) for dataset in dict.fromkeys(r.dataset for r in rows)],
+        gaps={(gap.dataset, gap.policy, gap.placement, gap.codec): gap for gap in differences},
+        baseline=differences[0].baseline if differences else "",
+        placed=any(row.placement for row in rows),
+        coded=any(row.codec != "raw" for row in rows),
+        grouped=any(row.consistent is not None for row in rows),
     )
 
 
