@@ -38,7 +38,7 @@ CONFINED = {
     "langgraph": ("pipelines/agents",),
     "faiss": ("connectors",),
     "sentence_transformers": ("connectors",),
-    "matplotlib": ("ragcache/evaluation/charts.py",),
+    "matplotlib": ("ragcache/evaluation/charts.py", "ragcache/evaluation/drawing.py"),
     "fsspec": ("ragcache/registry",),
     "cryptography": ("ragcache/registry/encryption.py",),
     "prometheus_client": ("ragcache/registry/metrics.py",),

@@ -8,10 +8,10 @@ from typing import Any
 
 from ragcache.benching.figures import Row
 from ragcache.benching.load import Load
+from ragcache.benching.plots import Bars, bar_chart, line_chart
 from ragcache.benching.roofline import Roofline
 from ragcache.benching.scaling import Fit
 from ragcache.benching.stored import Overhead
-from ragcache.evaluation.charts import Bars, bar_chart, line_chart
 from ragcache.evaluation.html import Picture, environment
 
 _TEMPLATE = "bench.html.jinja"

@@ -1,37 +1,23 @@
-"""Accuracy and refresh time against budget, drawn by matplotlib as inline SVG."""
+"""Accuracy and refresh time against budget, as inline SVG."""
 
 from __future__ import annotations
 
-import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
-from ragcache.errors import MissingDependencyError
+from ragcache.evaluation.drawing import COLOURS, inline, new_figure
 from ragcache.evaluation.summary import Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _POLICY = re.compile(r"([A-Za-z][\w+.-]*)@([0-9.]+)", re.ASCII)
 _ENDS = {"direct": 0.0, "full": 1.0}
-# Told apart without colour too. Colours by Okabe and Ito (2008), less the yellow that paper swallows.
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-_RC = {
-    "svg.fonttype": "none",  # text stays text: it can be searched, read aloud and scaled
-    "font.family": "sans-serif",
-    "font.size": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#dddddd",
-}
 
 
 @dataclass(frozen=True)
@@ -67,7 +53,7 @@ def styles(rows: Sequence[Row]) -> dict[str, Style]:
     """A style for every line that `rows` hold, in order of first appearance."""
     lines = dict.fromkeys(found[0] for row in rows if (found := line_of(row)))
     return {
-        line: Style(_COLOURS[i % len(_COLOURS)], _MARKERS[i % len(_MARKERS)]) for i, line in enumerate(lines)
+        line: Style(COLOURS[i % len(COLOURS)], _MARKERS[i % len(_MARKERS)]) for i, line in enumerate(lines)
     }
 
 
@@ -79,69 +65,13 @@ def chart(rows: Sequence[Row], looks: Mapping[str, Style], label: str) -> Markup
     lines = _lines(rows)
     if not lines:
         return None
-    with _figure(label) as figure:
+    with new_figure(label) as figure:
         accuracy, time = figure.subplots(1, 2)
         _draw_accuracy(accuracy, lines, looks)
         _draw_time(time, lines, looks)
         handles, names = accuracy.get_legend_handles_labels()
         figure.legend(handles, names, loc="outside lower center", ncols=min(len(names), 6), frameon=False)
-        return _inline(figure, label)
-
-
-@dataclass(frozen=True)
-class Bars:
-    """One panel of a chart: a value by name. `marks` are drawn as lines across the bars, such as limits."""
-
-    title: str
-    values: Mapping[str, float]
-    marks: Mapping[str, float] = field(default_factory=dict)
-
-
-def bar_chart(panels: Sequence[Bars], label: str) -> Markup:
-    """An `<svg>` of `panels` side by side; their names stand at the first. Raises as `chart`."""
-    with _figure(label) as figure:
-        axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
-        for panel, own in zip(panels, axes, strict=True):
-            names, places = list(panel.values), range(len(panel.values))
-            own.barh(places, list(panel.values.values()), color=_COLOURS[0], height=0.6)
-            for name, mark in panel.marks.items():
-                at = names.index(name)
-                own.vlines(mark, at - 0.4, at + 0.4, color=_COLOURS[1], linewidth=2)
-            own.set(xlabel=panel.title, yticks=places, yticklabels=names)
-            own.grid(visible=False, axis="y")
-        axes[0].invert_yaxis()
-        return _inline(figure, label)
-
-
-def line_chart(
-    points: Sequence[tuple[float, float]], line: tuple[float, float], titles: tuple[str, str], label: str
-) -> Markup:
-    """An `<svg>` of `points` and the line (slope, intercept) through them. Raises as `chart`."""
-    with _figure(label) as figure:
-        own = figure.subplots()
-        across = [x for x, _ in points]
-        own.plot(across, [y for _, y in points], linestyle="", marker="o", color=_COLOURS[0])
-        ends = [0.0, max(across)]
-        own.plot(ends, [line[1] + line[0] * x for x in ends], color=_COLOURS[1], linewidth=1.2)
-        own.set(xlabel=titles[0], ylabel=titles[1], xlim=(0, None), ylim=(0, None))
-        return _inline(figure, label)
-
-
-@contextmanager
-def _figure(label: str) -> Iterator[Figure]:
-    """A figure in the report's own style: the user's matplotlib settings stay out.
-
-    The salt makes ids the same in every run.
-    """
-    try:
-        import matplotlib.style
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingDependencyError(
-            'Charts need matplotlib. Run: pip install "ragcache-dllm[report]"'
-        ) from error
-    with matplotlib.style.context(["default", {**_RC, "svg.hashsalt": label}]):
-        yield Figure(figsize=(9.0, 3.4), layout="constrained")
+        return inline(figure, label)
 
 
 def _lines(rows: Sequence[Row]) -> dict[str, list[tuple[float, Row]]]:
@@ -189,13 +119,3 @@ def _set_budgets(axes: Axes) -> None:
 
 def _look(style: Style) -> dict[str, Any]:
     return {"color": style.colour, "marker": style.marker, "markersize": 6, "linewidth": 1.6}
-
-
-def _inline(figure: Figure, label: str) -> Markup:
-    """The figure as an element of an HTML page: no prolog, no metadata, and no id that another chart has."""
-    file = io.StringIO()
-    figure.savefig(file, format="svg", metadata={"Date": None})
-    text = file.getvalue()
-    text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
-    text = re.sub(r'<g id="[^"]*"', "<g", text)
-    return Markup(text.replace("<svg ", f'<svg role="img" aria-label="{escape(label)}" ', 1))
