@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from queue import SimpleQueue
 from random import Random
@@ -46,13 +47,13 @@ class Meter:
     def clear(self) -> None:
         """Forget what was seen so far."""
         self.refresh_s: list[float] = []
-        self.kind_s: Counter[str] = Counter()
+        self.kind_s: defaultdict[str, float] = defaultdict(float)
         self.kv_peak_bytes = 0
 
     @property
     def forward_s(self) -> float:
         """Seconds of all forwards."""
-        return self.kind_s.total()
+        return sum(self.kind_s.values())
 
     def __call__(self, steps: Sequence[Step], seconds: float) -> None:
         """A forward over `steps` took `seconds`."""
@@ -100,11 +101,15 @@ def serve(
     started = time.perf_counter()
     ended: SimpleQueue[tuple[int, float]] = SimpleQueue()
     futures: list[Future[Completion]] = []
+
+    def note(number: int, future: Future[Completion]) -> None:
+        ended.put((number, time.perf_counter()))
+
     try:
         for number, (request, due_s) in enumerate(zip(requests, at_s, strict=True)):
             sleep(max(0.0, started + due_s - time.perf_counter()))
             futures.append(engine.submit(request))
-            futures[-1].add_done_callback(lambda _, n=number: ended.put((n, time.perf_counter())))
+            futures[-1].add_done_callback(partial(note, number))
         at = dict(ended.get() for _ in futures)
         served = [
             Served(future.result(), at[number] - started - at_s[number])

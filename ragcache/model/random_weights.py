@@ -7,6 +7,7 @@ import re
 import torch
 
 from ragcache.errors import UnknownModelError
+from ragcache.model.blank import blank
 from ragcache.model.config import ModelConfig
 from ragcache.model.transformer import MaskPredictor
 
@@ -49,12 +50,13 @@ def config_of_size(size: str) -> ModelConfig:
         rows = next((rows for rows in _VOCABULARIES if 4 * rows * width <= wanted), _VOCABULARIES[-1])
         layers = max(2, 2 * round((wanted - 2 * rows * width) / (12 * width**2) / 2))
         shapes.append((layers, width, rows))
-    layers, width, rows = min(shapes, key=lambda shape: _misfit(*shape, wanted))
+    layers, width, rows = min(shapes, key=lambda shape: _misfit(shape, wanted))
     return random_config(layers=layers, width=width, embedding_rows=rows)
 
 
-def _misfit(layers: int, width: int, rows: int, wanted: float) -> tuple[bool, float]:
+def _misfit(shape: tuple[int, int, int], wanted: float) -> tuple[bool, float]:
     """Shapes that miss the size by more than a tenth last, then by how unusual their aspect is."""
+    layers, width, rows = shape
     parameters = 2 * rows * width + 12 * layers * width**2
     aspect = width / layers / _ASPECT
     return abs(parameters / wanted - 1.0) > 0.1, max(aspect, 1.0 / aspect)
@@ -69,7 +71,7 @@ def random_predictor(
 ) -> MaskPredictor:
     """Weights from N(0, 0.02), norms 1; the same for the same `seed` and device."""
     generator = torch.Generator(device).manual_seed(seed)
-    with torch.device("meta"):
+    with blank():
         model = MaskPredictor(config)
     model = model.to(dtype).to_empty(device=device)
     with torch.no_grad():
