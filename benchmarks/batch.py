@@ -17,16 +17,18 @@ from pathlib import Path
 from random import Random
 from typing import Annotated, Any, Literal
 
+import torch
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.random_model import random_llada
+from ragcache.benching.models import never_stops, with_random_weights
 from ragcache.decoding.commit import FixedSteps
 from ragcache.decoding.denoise import DecodingOptions
 from ragcache.engine import Engine, LoadedModel, load
 from ragcache.evaluation.generators import Split, story
 from ragcache.evaluation.generators.schema import TRAIN
+from ragcache.model.random_weights import parameter_count, random_config
 from ragcache.pipelines.batch_qa import Job, Library, Question, Results, Summary, read_questions
 from ragcache.pipelines.rag.documents import Document
 from ragcache.registry import Registry
@@ -75,10 +77,9 @@ class Workload:
 
 def load_model(name: Model) -> LoadedModel:
     """nano, or nano's tokenizer before random weights; neither stops early."""
-    nano = load("nano", device="cpu")
     if name == "nano":
-        return LoadedModel("nano", nano.predictor, nano.tokenizer, nano.fingerprint, frozenset())
-    return LoadedModel("random", random_llada(), nano.tokenizer, "random", frozenset())
+        return never_stops(load("nano", device="cpu"))
+    return with_random_weights("random", random_config(), torch.bfloat16, torch.device("cpu"))
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ def main(
     Console(width=130).print(table)
     result = {
         "model": model,
-        "parameters": sum(p.numel() for p in loaded.predictor.parameters()),
+        "parameters": parameter_count(loaded.predictor),
         "questions": len(found),
         "documents": documents,
         "mean_prompt_tokens": round(sum(prompts) / len(prompts)),

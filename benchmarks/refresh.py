@@ -20,11 +20,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.random_model import random_llada
 from ragcache.decoding.canvas import Canvas
 from ragcache.decoding.encode import encode_affixes
 from ragcache.decoding.step import Step, forward, run
 from ragcache.model.attention import GatherKV
+from ragcache.model.random_weights import parameter_count, random_config, random_predictor
 from ragcache.model.segment import Segment, whole
 from ragcache.model.transformer import MaskPredictor
 from ragcache.page import Page
@@ -143,7 +143,7 @@ def policies_for(layers: int, budget: float) -> dict[str, ReusePolicy]:
 
 def main(repeats: int = 7, budget: float = 0.2, layers: int = 12, width: int = 768) -> None:
     """Measure and print."""
-    predictor = random_llada(layers=layers, width=width)
+    predictor = random_predictor(random_config(layers=layers, width=width))
     workload, generator = Workload(), torch.Generator().manual_seed(1)
     prompt: list[int] = []
     spans: list[tuple[int, list[int]]] = []
@@ -196,7 +196,7 @@ def report(
         "direct_ratio": medians["direct"] / full,
         "depth_ratios": {name: round(medians[name] / full, 4) for name in live if "depth" in name},
         "full_refresh_s": full,
-        "parameters": sum(p.numel() for p in predictor.parameters()),
+        "parameters": parameter_count(predictor),
         "repeats": repeats,
     }
     print(json.dumps({k: round(v, 4) if isinstance(v, float) else v for k, v in result.items()}))

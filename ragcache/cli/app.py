@@ -15,6 +15,7 @@ from ragcache.cli import (
     affix,
     ask,
     batch,
+    bench,
     chat,
     evaluate,
     explain,
@@ -63,6 +64,7 @@ app.add_typer(registry.app, name="registry")
 app.add_typer(models.app, name="models")
 app.command("generate")(generate.generate)
 app.command("eval")(evaluate.evaluate)
+app.command("bench")(bench.bench)
 app.command("profile-depth")(profile_depth.profile_depth)
 app.command("tune")(tune.tune)
 

@@ -19,7 +19,17 @@ def page(answers: Sequence[Answer], model: str, title: str) -> str:
         summarise(answers),
         title=title,
         model=model,
-        created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        command=shlex.join(["ragcache", *sys.argv[1:]]),
+        created=created_now(),
+        command=command_line(),
         differences=against(answers) if compared else (),
     )
+
+
+def created_now() -> str:
+    """The time, for the head of a report."""
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def command_line() -> str:
+    """The command that runs, as it was typed."""
+    return shlex.join(["ragcache", *sys.argv[1:]])

@@ -25,7 +25,7 @@ from ragcache.engine.scaffold import scaffold_for, system_text
 from ragcache.engine.scheduler import Scheduler
 from ragcache.engine.session import Session, check_window
 from ragcache.engine.waiting import WaitingQueue
-from ragcache.engine.worker import Worker
+from ragcache.engine.worker import OnForward, Worker
 from ragcache.errors import (
     ConfigError,
     EmptyQuestionError,
@@ -54,7 +54,8 @@ class Engine(Closing):
     shared one. `prefetch` brings the pages of waiting requests into memory while others are answered.
     `device_bytes` bounds the pages kept on a device other than the CPU, `kv_bytes` the private KV of all
     running requests together: others wait (`private_kv` counts). `max_rows_per_step` bounds one forward, so
-    that nobody waits long for others' refreshes; `max_waiting` the requests that wait.
+    that nobody waits long for others' refreshes; `max_waiting` the requests that wait. `on_forward` is called
+    from the worker after every forward, with its steps and its wall seconds.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class Engine(Closing):
         max_rows_per_step: int = 4096,
         max_waiting: int = 16384,
         kv_bytes: int | None = None,
+        on_forward: OnForward = lambda steps, seconds: None,
     ) -> None:
         if max_batch < 1:
             raise ConfigError(f"max_batch must be at least 1, not {max_batch}")
@@ -95,6 +97,7 @@ class Engine(Closing):
             registry.count_device(self._residency.tier)
         self._waiting, self._scheduler = WaitingQueue(max_waiting), Scheduler(max_rows_per_step)
         self.private_kv = KVBudget(kv_bytes)
+        self._on_forward = on_forward
         self._closed = threading.Event()
         self._replacing = threading.Lock()
         self._worker = self._start_worker()
@@ -127,6 +130,11 @@ class Engine(Closing):
         sections = sections_of(prompt, stored, self.model.tokenizer.decode)
         window = self.model.predictor.config.max_tokens
         return Preview(tuple(sections), request.options.max_tokens, window, policy.name)
+
+    @property
+    def pages_peak_bytes(self) -> int:
+        """The most bytes of pages that running requests used at a time, each page counted once."""
+        return self._residency.peak_bytes
 
     def resolve_policy(self, policy: ReusePolicy | None = None) -> ReusePolicy:
         """What a request with `policy` gets: the engine's own for None, the profile's for `auto`."""
@@ -220,6 +228,7 @@ class Engine(Closing):
             self._reserve,
             self._begin,
             self.row_cost,
+            self._on_forward,
         )
         worker.start()
         return worker

@@ -28,17 +28,25 @@ class SharedPages:
         self._lock = threading.Lock()
         self._pages: dict[AffixKey, Page] = {}
         self._users: Counter[AffixKey] = Counter()
+        self._size_bytes = self._peak_bytes = 0
 
     @property
     def size_bytes(self) -> int:
         """Bytes of all pages in use, each counted once; 0 when nothing runs."""
-        with self._lock:
-            return sum(page.size_bytes for page in self._pages.values())
+        return self._size_bytes
+
+    @property
+    def peak_bytes(self) -> int:
+        """The largest `size_bytes` so far."""
+        return self._peak_bytes
 
     def take(self, pages: Mapping[AffixKey, Page]) -> dict[AffixKey, Page]:
         """The copies to use, until `drop`."""
         with self._lock:
             self._users.update(pages.keys())
+            added = pages.keys() - self._pages.keys()
+            self._size_bytes += sum(pages[key].size_bytes for key in added)
+            self._peak_bytes = max(self._peak_bytes, self._size_bytes)
             return {key: self._pages.setdefault(key, page) for key, page in pages.items()}
 
     def drop(self, keys: Collection[AffixKey]) -> None:
@@ -47,7 +55,8 @@ class SharedPages:
             self._users.subtract(dict.fromkeys(keys, 1))
             for key in keys:
                 if not self._users[key]:
-                    del self._users[key], self._pages[key]
+                    self._size_bytes -= self._pages.pop(key).size_bytes
+                    del self._users[key]
 
 
 class Residency:
@@ -61,6 +70,11 @@ class Residency:
         useful = any(device.type != "cpu" for device in own) and budget_bytes > 0
         self.tier = DeviceTier(devices, budget_bytes) if useful else None
         self.shared = SharedPages()
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most that pages in use took at a time; on a device, with those kept for later."""
+        return self.shared.peak_bytes + (self.tier.peak_bytes if self.tier is not None else 0)
 
     def place(self, resolved: Resolved, held: ExitStack) -> Resolved:
         """`resolved` with its pages where they are to be read, until `held` is closed."""

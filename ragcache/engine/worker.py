@@ -7,10 +7,12 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
+import torch
 from torch import Tensor
 
-from ragcache.decoding.step import forward
+from ragcache.decoding.step import Step, forward
 from ragcache.engine.costs import RowCost
 from ragcache.engine.isolation import isolate
 from ragcache.engine.job import Job
@@ -21,15 +23,17 @@ from ragcache.errors import WorkerDiedError
 from ragcache.model.transformer import MaskPredictor
 
 log = logging.getLogger(__name__)
+# Called after every forward with its steps and the seconds it took.
+OnForward: TypeAlias = Callable[[Sequence[Step], float], None]
 
 
 class Worker(threading.Thread):
     """Starts what waits, in its order, while `max_batch` and memory allow, and runs all steps to their end.
 
     `reserve` gives the memory of a request, or None while it must wait, and with it whatever is urgent less;
-    `begin` readies its first step. What they raise fails that request. The thread ends when the queue was
-    closed and all is done. Should it end otherwise, `died` is set and every request fails with
-    `WorkerDiedError`.
+    `begin` readies its first step. What they raise fails that request. `on_forward` looks on. The thread ends
+    when the queue was closed and all is done. Should it end otherwise, `died` is set and every request fails
+    with `WorkerDiedError`.
     """
 
     def __init__(
@@ -41,12 +45,13 @@ class Worker(threading.Thread):
         reserve: Callable[[Job], Grant | None],
         begin: Callable[[Job, Grant], None],
         row_cost: RowCost,
+        on_forward: OnForward = lambda steps, seconds: None,
     ) -> None:
         super().__init__(name="ragcache-engine", daemon=True)
         self.died = False
         self._predictor, self._waiting, self._scheduler = predictor, waiting, scheduler
         self._max_batch, self._reserve, self._begin = max_batch, reserve, begin
-        self._row_cost = row_cost
+        self._row_cost, self._on_forward = row_cost, on_forward
         self._active: list[Job] = []
 
     def run(self) -> None:
@@ -118,8 +123,11 @@ class Worker(threading.Thread):
         steps = [job.step for job in jobs if job.step is not None]
         started = time.perf_counter()
         logits = forward(self._predictor, steps)
-        layers = self._predictor.config.layers
-        self._row_cost.add(sum(step.cost(layers) for step in steps), time.perf_counter() - started)
+        if self._predictor.device.type == "cuda":  # until now it was only launched
+            torch.cuda.synchronize()
+        seconds, layers = time.perf_counter() - started, self._predictor.config.layers
+        self._row_cost.add(sum(step.cost(layers) for step in steps), seconds)
+        self._on_forward(steps, seconds)
         return logits
 
     def _forget_settled(self) -> None:

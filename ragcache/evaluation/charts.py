@@ -1,36 +1,23 @@
-"""Accuracy and refresh time against budget, drawn by matplotlib as inline SVG."""
+"""Accuracy and refresh time against budget, as inline SVG."""
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
-from ragcache.errors import MissingDependencyError
+from ragcache.evaluation.drawing import COLOURS, inline, new_figure
 from ragcache.evaluation.summary import Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _POLICY = re.compile(r"([A-Za-z][\w+.-]*)@([0-9.]+)", re.ASCII)
 _ENDS = {"direct": 0.0, "full": 1.0}
-# Told apart without colour too. Colours by Okabe and Ito (2008), less the yellow that paper swallows.
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-_RC = {
-    "svg.fonttype": "none",  # text stays text: it can be searched, read aloud and scaled
-    "font.family": "sans-serif",
-    "font.size": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#dddddd",
-}
 
 
 @dataclass(frozen=True)
@@ -66,7 +53,7 @@ def styles(rows: Sequence[Row]) -> dict[str, Style]:
     """A style for every line that `rows` hold, in order of first appearance."""
     lines = dict.fromkeys(found[0] for row in rows if (found := line_of(row)))
     return {
-        line: Style(_COLOURS[i % len(_COLOURS)], _MARKERS[i % len(_MARKERS)]) for i, line in enumerate(lines)
+        line: Style(COLOURS[i % len(COLOURS)], _MARKERS[i % len(_MARKERS)]) for i, line in enumerate(lines)
     }
 
 
@@ -78,22 +65,13 @@ def chart(rows: Sequence[Row], looks: Mapping[str, Style], label: str) -> Markup
     lines = _lines(rows)
     if not lines:
         return None
-    try:
-        import matplotlib.style
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingDependencyError(
-            'Charts need matplotlib. Run: pip install "ragcache-dllm[report]"'
-        ) from error
-    # The user's own matplotlib settings stay out of the report; the salt makes ids the same in every run.
-    with matplotlib.style.context(["default", {**_RC, "svg.hashsalt": label}]):
-        figure = Figure(figsize=(9.0, 3.4), layout="constrained")
+    with new_figure(label) as figure:
         accuracy, time = figure.subplots(1, 2)
         _draw_accuracy(accuracy, lines, looks)
         _draw_time(time, lines, looks)
         handles, names = accuracy.get_legend_handles_labels()
         figure.legend(handles, names, loc="outside lower center", ncols=min(len(names), 6), frameon=False)
-        return _inline(figure, label)
+        return inline(figure, label)
 
 
 def _lines(rows: Sequence[Row]) -> dict[str, list[tuple[float, Row]]]:
@@ -141,13 +119,3 @@ def _set_budgets(axes: Axes) -> None:
 
 def _look(style: Style) -> dict[str, Any]:
     return {"color": style.colour, "marker": style.marker, "markersize": 6, "linewidth": 1.6}
-
-
-def _inline(figure: Figure, label: str) -> Markup:
-    """The figure as an element of an HTML page: no prolog, no metadata, and no id that another chart has."""
-    file = io.StringIO()
-    figure.savefig(file, format="svg", metadata={"Date": None})
-    text = file.getvalue()
-    text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
-    text = re.sub(r'<g id="[^"]*"', "<g", text)
-    return Markup(text.replace("<svg ", f'<svg role="img" aria-label="{escape(label)}" ', 1))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from ragcache.errors import InputError
@@ -51,9 +51,7 @@ def render(
     if not rows:
         raise InputError("no rows to report; evaluate at least one policy")
     looks = styles(rows)
-    template = _environment().from_string(
-        files("ragcache.evaluation").joinpath(_TEMPLATE).read_text(encoding="utf-8")
-    )
+    template = environment("ragcache.evaluation").get_template(_TEMPLATE)
     return template.render(
         title=title,
         model=model,
@@ -83,12 +81,22 @@ def _section(dataset: str, rows: Sequence[Row], looks: Mapping[str, Style]) -> S
     return Section(dataset, own, pictures)
 
 
-def _environment() -> Environment:
-    environment = Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
+def environment(package: str) -> Environment:
+    """Templates of `package`, which may include those next to this file; texts are escaped."""
+
+    def source(name: str) -> str | None:
+        found = (files(own).joinpath(name) for own in (package, "ragcache.evaluation"))
+        return next((file.read_text(encoding="utf-8") for file in found if file.is_file()), None)
+
+    made = Environment(
+        loader=FunctionLoader(source),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
     )
-    environment.filters |= {"number": _number, "ms": _ms, "size": _size, "signed": _signed}
-    return environment
+    made.filters |= {"number": _number, "ms": _ms, "size": size_text, "signed": _signed}
+    return made
 
 
 def _number(value: float | None, digits: int = 3) -> str:
@@ -103,7 +111,7 @@ def _ms(seconds: float) -> str:
     return f"{seconds * 1000:.1f}"
 
 
-def _size(value: float) -> str:
+def size_text(value: float) -> str:
     """Bytes in the largest unit of which there is one."""
     power = 0
     while value >= 1024 and power < len(_UNITS) - 1:

@@ -46,12 +46,17 @@ class DeviceTier:
         self._devices, self._budget_bytes = devices, budget_bytes
         self._lock = threading.Lock()
         self._pages: OrderedDict[AffixKey, _Resident] = OrderedDict()
-        self._size_bytes = 0
+        self._size_bytes = self._peak_bytes = 0
 
     @property
     def size_bytes(self) -> int:
         """Bytes of keys and values on the device."""
         return self._size_bytes
+
+    @property
+    def peak_bytes(self) -> int:
+        """The largest `size_bytes` so far."""
+        return self._peak_bytes
 
     def take(self, pages: Mapping[AffixKey, Page]) -> Stay | None:
         """All of `pages` on the device, copied there if need be; None when they do not all fit.
@@ -66,6 +71,7 @@ class DeviceTier:
             for key in missing:
                 self._pages[key] = _Resident(to_device(pages[key], self._devices))
             self._size_bytes += needed
+            self._peak_bytes = max(self._peak_bytes, self._size_bytes)
             for key in pages:
                 self._pages[key].users += 1
                 self._pages.move_to_end(key)

@@ -27,6 +27,7 @@ def test_pages_stay_until_the_request_is_done(engine: Engine) -> None:
     other = engine.warm(["Another text that is long enough to have a page of its own."])
     assert residency.place(other, ExitStack()) is other  # no room while the first ones are in use
     held.close()
+    assert residency.peak_bytes == size
     assert residency.place(other, ExitStack()) is not other
 
 
@@ -60,6 +61,7 @@ def test_requests_at_a_time_share_one_copy_until_the_last_is_done(bare: Engine) 
     assert residency.shared.size_bytes == own.page.size_bytes
     two.close()
     assert residency.shared.size_bytes == 0
+    assert residency.peak_bytes == sum(one.page.size_bytes for one in first.pages.values())
     assert residency.place(second, ExitStack()) is second  # the old copy is forgotten
 
 

@@ -53,6 +53,17 @@ def test_forwards_keep_to_the_rows_and_mix_refreshes_with_refines(model: LoadedM
     assert {"refresh", "refine"} in kinds
 
 
+def test_every_forward_is_told_with_its_steps_and_seconds(model: LoadedModel) -> None:
+    told: list[tuple[Sequence[Step], float]] = []
+    with Engine(model, on_forward=lambda steps, seconds: told.append((steps, seconds))) as engine:
+        completions = engine.generate([ask_about(RIVER), ask("question")])
+    assert sum(len(steps) for steps, _ in told) == sum(one.forwards for one in completions)
+    assert sum(step.kind == "refresh" for steps, _ in told for step in steps) == sum(
+        one.refreshes for one in completions
+    )
+    assert all(seconds > 0 for _, seconds in told)
+
+
 def test_a_dead_thread_is_reported_to_every_waiter_and_replaced(model: LoadedModel, watch: Watch) -> None:
     both, deadly = threading.Event(), threading.Event()
 

@@ -1,0 +1,121 @@
+"""Sending requests to an engine, all at once or as they arrive, and looking on at its forwards."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
+from queue import SimpleQueue
+from random import Random
+from typing import Any
+from weakref import WeakSet
+
+from ragcache.decoding.step import Step
+from ragcache.engine import Completion, Engine, Request
+from ragcache.errors import ConfigError
+from ragcache.model.attention import Backend, RequestKV
+
+
+class Meter:
+    """Seconds of forwards and bytes of private KV, for `Engine(on_forward=...)`.
+
+    When several requests share a forward, each of its steps is given the share of the seconds that it has of
+    the rows, counted through all `layers`. So `refresh_s`, one number for every refresh, says what refreshes
+    cost, and neither waiting nor others' rows are in it. `kv_peak_bytes` is the most private KV that requests
+    held at a forward, those included that waited for their turn; an engine reserves more until it knows.
+    """
+
+    def __init__(self, layers: int) -> None:
+        self.layers = layers
+        self._held: WeakSet[RequestKV] = WeakSet()
+        self.clear()
+
+    def weighed(self, backend: Backend) -> Backend:
+        """`backend`, whose KV this meter knows from the start on."""
+
+        def make(*arguments: Any) -> RequestKV:
+            kv = backend(*arguments)
+            self._held.add(kv)
+            return kv
+
+        return make
+
+    def clear(self) -> None:
+        """Forget what was seen so far."""
+        self.refresh_s: list[float] = []
+        self.kind_s: defaultdict[str, float] = defaultdict(float)
+        self.kv_peak_bytes = 0
+
+    @property
+    def forward_s(self) -> float:
+        """Seconds of all forwards."""
+        return sum(self.kind_s.values())
+
+    def __call__(self, steps: Sequence[Step], seconds: float) -> None:
+        """A forward over `steps` took `seconds`."""
+        costs = [step.cost(self.layers) for step in steps]
+        for step, cost in zip(steps, costs, strict=True):
+            share_s = seconds * cost / (sum(costs) or 1.0)
+            self.kind_s[step.kind] += share_s
+            if step.kind == "refresh":
+                self.refresh_s.append(share_s)
+        self._held.update(step.kv for step in steps)  # anchors were chosen: another KV took its place
+        self.kv_peak_bytes = max(self.kv_peak_bytes, sum(kv.size_bytes for kv in self._held))
+
+
+@dataclass(frozen=True)
+class Served:
+    """An answer, and the seconds from the request's arrival to it."""
+
+    completion: Completion
+    latency_s: float
+
+
+def arrivals(count: int, rate: float | None, seed: int = 0) -> list[float]:
+    """Seconds at which `count` requests arrive: all at 0, or `rate` a second on average (Poisson).
+
+    Raises `ConfigError` for a rate that is not above 0.
+    """
+    if rate is None:
+        return [0.0] * count
+    if not 0.0 < rate < float("inf"):
+        raise ConfigError(f"a rate of {rate:g} requests a second; give one above 0")
+    rng = Random(f"arrivals/{seed}")
+    return list(accumulate(rng.expovariate(rate) for _ in range(count)))
+
+
+def serve(
+    engine: Engine,
+    requests: Sequence[Request],
+    at_s: Sequence[float],
+    sleep: Callable[[float], None] = time.sleep,
+) -> tuple[list[Served], float]:
+    """Answers in the order of `requests`, each submitted at its second, and the wall seconds of all.
+
+    A latency counts from the second of arrival, even where submitting was late. Raises the first error.
+    """
+    started = time.perf_counter()
+    ended: SimpleQueue[tuple[int, float]] = SimpleQueue()
+    futures: list[Future[Completion]] = []
+
+    def note(number: int, future: Future[Completion]) -> None:
+        ended.put((number, time.perf_counter()))
+
+    try:
+        for number, (request, due_s) in enumerate(zip(requests, at_s, strict=True)):
+            sleep(max(0.0, started + due_s - time.perf_counter()))
+            futures.append(engine.submit(request))
+            futures[-1].add_done_callback(partial(note, number))
+        at = dict(ended.get() for _ in futures)
+        served = [
+            Served(future.result(), at[number] - started - at_s[number])
+            for number, future in enumerate(futures)
+        ]
+    finally:
+        for future in futures:
+            future.cancel()
+    return served, max(at.values(), default=started) - started

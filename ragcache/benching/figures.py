@@ -1,0 +1,98 @@
+"""From what was measured to rows: rates, percentiles, and ratios against the baseline of the same run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ragcache.benching.arm import Measured
+from ragcache.benching.systems import BASELINE
+from ragcache.errors import InputError
+
+
+@dataclass(frozen=True)
+class Row:
+    """Figures of one system. Times in wall seconds, sizes in bytes.
+
+    `peak_kv_bytes` is the private KV that requests held plus the shared pages they used, each at its most;
+    `reserved_kv_bytes` is what the engine set aside at admission. The ratios are own / dual's: a refresh
+    (medians), requests a second, peak KV. `speedup` is dual's refresh / own, `speedup_limit` what the rows
+    alone would give, and `limit_share` the one divided by the other.
+    """
+
+    system: str
+    policy: str
+    cache: str
+    requests: int
+    seconds: float
+    requests_per_s: float
+    tokens_per_s: float
+    latency_p50_s: float
+    latency_p99_s: float
+    refreshes: int
+    refresh_p50_s: float
+    refresh_p99_s: float
+    peak_kv_bytes: int
+    private_kv_bytes: int
+    reserved_kv_bytes: int
+    page_bytes: int
+    live_row_fraction: float
+    hit_rate: float
+    refresh_ratio: float
+    throughput_ratio: float
+    kv_ratio: float
+    speedup: float
+    speedup_limit: float
+    limit_share: float
+
+
+def rows_of(measured: Sequence[Measured]) -> list[Row]:
+    """One row a system. Raises `InputError` when the baseline was not measured."""
+    baseline = next((one for one in measured if one.system.name == BASELINE), None)
+    if baseline is None:
+        raise InputError(f"the system {BASELINE!r} was not measured, and all ratios are against it; add it")
+    return [_row(one, baseline) for one in measured]
+
+
+def _row(own: Measured, baseline: Measured) -> Row:
+    refresh_s, baseline_s = percentile(own.refresh_s, 50), percentile(baseline.refresh_s, 50)
+    rate = own.requests / own.seconds
+    speedup, limit = baseline_s / refresh_s, baseline.live_rows / own.live_rows
+    return Row(
+        system=own.system.name,
+        policy=own.system.policy.name,
+        cache=own.system.cache,
+        requests=own.requests,
+        seconds=own.seconds,
+        requests_per_s=rate,
+        tokens_per_s=own.answer_tokens / own.seconds,
+        latency_p50_s=percentile(own.latency_s, 50),
+        latency_p99_s=percentile(own.latency_s, 99),
+        refreshes=len(own.refresh_s),
+        refresh_p50_s=refresh_s,
+        refresh_p99_s=percentile(own.refresh_s, 99),
+        peak_kv_bytes=peak_bytes(own),
+        private_kv_bytes=own.private_kv_bytes,
+        reserved_kv_bytes=own.reserved_kv_bytes,
+        page_bytes=own.page_bytes,
+        live_row_fraction=own.live_rows,
+        hit_rate=own.hit_rate,
+        refresh_ratio=refresh_s / baseline_s,
+        throughput_ratio=rate * baseline.seconds / baseline.requests,
+        kv_ratio=peak_bytes(own) / peak_bytes(baseline),
+        speedup=speedup,
+        speedup_limit=limit,
+        limit_share=speedup / limit,
+    )
+
+
+def peak_bytes(measured: Measured) -> int:
+    """Private KV and shared pages together."""
+    return measured.private_kv_bytes + measured.page_bytes
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The `share` percent point of `values`, between neighbours by a line."""
+    return float(np.percentile(values, share))

@@ -1,0 +1,90 @@
+"""Arrivals, what a forward costs whom, and serving."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from statistics import fmean
+from typing import cast
+
+import pytest
+import torch
+from engine.asks import ask_about
+
+from ragcache.benching.drive import Meter, arrivals, serve
+from ragcache.decoding.step import Step, StepKind
+from ragcache.engine import Engine
+from ragcache.errors import ConfigError, PromptTooLongError
+from ragcache.model.attention import Backend, RequestKV
+
+
+class Held:
+    """Private KV of so many bytes."""
+
+    def __init__(self, size_bytes: int) -> None:
+        self.size_bytes = size_bytes
+
+
+EMPTY = Held(0)
+
+
+def step(rows: int, kind: StepKind, kv: Held = EMPTY) -> Step:
+    positions = torch.arange(rows)
+    return Step(positions, positions, positions[:1], cast(RequestKV, kv), kind=kind)
+
+
+def test_a_forward_is_shared_out_by_rows() -> None:
+    meter = Meter(layers=2)
+    meter([step(30, "refresh"), step(10, "refresh"), step(60, "refine")], 1.0)
+    meter([step(50, "refine")], 2.0)
+    assert meter.refresh_s == pytest.approx([0.3, 0.1])
+    assert meter.kind_s == pytest.approx({"refresh": 0.4, "refine": 2.6})
+    assert meter.forward_s == pytest.approx(3.0)
+    meter.clear()
+    assert (meter.refresh_s, meter.forward_s) == ([], 0.0)
+
+
+def test_private_kv_counts_for_as_long_as_a_request_lives_and_whether_it_is_computed_or_not() -> None:
+    meter = Meter(layers=2)
+    make = meter.weighed(cast(Backend, Held))
+    waits = make(500)  # type: ignore[call-arg, arg-type]
+    promoted = Held(60)
+    meter([step(1, "refresh", promoted)], 1.0)
+    assert meter.kv_peak_bytes == 560
+    meter.clear()
+    promoted.size_bytes = 0
+    del waits
+    meter([step(1, "refine", promoted), step(1, "refine", Held(7))], 1.0)
+    assert meter.kv_peak_bytes == 7
+
+
+def test_a_closed_loop_starts_with_everything_and_an_open_one_is_random_by_seed() -> None:
+    assert arrivals(3, None) == [0.0, 0.0, 0.0]
+    at_s = arrivals(2000, 50.0, seed=1)
+    assert at_s == sorted(at_s) == arrivals(2000, 50.0, seed=1)
+    assert at_s != arrivals(2000, 50.0, seed=2)
+    gaps = [after - before for before, after in pairwise(at_s)]
+    assert fmean(gaps) == pytest.approx(1 / 50, rel=0.1)
+    assert fmean(gap * gap for gap in gaps) == pytest.approx(2 / 50**2, rel=0.25)  # of an exponential
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_rate_that_is_none_is_refused(rate: float) -> None:
+    with pytest.raises(ConfigError, match="requests a second"):
+        arrivals(3, rate)
+
+
+def test_answers_come_in_the_order_of_requests_and_wait_for_their_arrival(engine: Engine) -> None:
+    requests = [ask_about("The river is long and the town is old.", question=q) for q in ("one", "two")]
+    slept: list[float] = []
+    served, seconds = serve(engine, requests, [0.0, 500.0], sleep=slept.append)
+    assert [one.completion for one in served] == [served[0].completion, served[1].completion]
+    assert slept[0] == 0.0
+    assert 400.0 < slept[1] <= 500.0
+    assert served[1].latency_s < 0.0 < served[0].latency_s <= seconds  # nobody slept
+
+
+def test_an_error_is_raised_and_nothing_goes_on(engine: Engine) -> None:
+    with pytest.raises(PromptTooLongError):
+        serve(engine, [ask_about("river " * 600), ask_about("The river is long.")], [0.0, 0.0])
+    engine.close()
+    assert engine.private_kv.used_bytes == 0
