@@ -1,7 +1,7 @@
-"""One layer's attention of a batch, by backend: `python -m benchmarks.attention`.
+"""A batch's attention, by backend: `python -m benchmarks.attention`.
 
 Requests have the same affixes in another order; a fifth of the tokens are anchors, others in every request;
-keys and values are random. A refine computes a block of each request, a refresh its live rows, `full` all.
+keys and values are random. Seconds are of a few layers, planned once as in a forward. A refine computes a block of each request, a refresh its live rows, `full` all.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from rich.table import Table
 from torch import Tensor
 
 from benchmarks.figures import timed, turns
-from benchmarks.random_model import random_llada
 from benchmarks.refresh import Workload
 from ragcache.model.attention import Backend, GatherKV, RequestKV
 from ragcache.model.config import ModelConfig
 from ragcache.model.ragged import RaggedKV
+from ragcache.model.random_weights import random_config
 from ragcache.model.rope import angles, rotate
 from ragcache.model.rows import LayerRows
 from ragcache.model.segment import Segment, whole
@@ -32,11 +32,12 @@ from ragcache.page import Page
 
 CPU = torch.device("cpu")
 BUDGET = 0.2
+LAYERS = 4
 
 
 @dataclass(frozen=True)
 class Batch:
-    """One layer of `requests` requests of `workload` in `dtype`."""
+    """The attention of `requests` requests of `workload` in `dtype`."""
 
     workload: Workload
     requests: int
@@ -46,7 +47,7 @@ class Batch:
 
     def __post_init__(self) -> None:
         sizes = [tokens for is_affix, tokens in self.workload.parts() if is_affix]
-        self.pages.extend(Page(torch.arange(n), (self._random(n),), (self._random(n),)) for n in sizes)
+        self.pages.extend(Page(torch.arange(n), self._layers(n), self._layers(n)) for n in sizes)
 
     @property
     def tokens(self) -> int:
@@ -86,19 +87,24 @@ class Batch:
         counts = torch.tensor([0, *(len(own) for own in positions)]).cumsum(0)
         return LayerRows(q, k, v, rotate(q, *turn), rotate(k, *turn), every), tuple(counts.tolist())
 
+    def _layers(self, tokens: int) -> tuple[Tensor, ...]:
+        return tuple(self._random(tokens) for _ in range(self.config.layers))
+
     def _random(self, tokens: int) -> Tensor:
         return torch.randn(self.config.heads, tokens, self.config.head_dim).to(self.dtype)
 
 
 def together(kvs: Sequence[RequestKV], rows: LayerRows, boundaries: tuple[int, ...]) -> None:
     """All requests at once."""
-    RaggedKV(kvs).attend(0, rows, boundaries)
+    ragged = RaggedKV(kvs)
+    for layer in range(LAYERS):
+        ragged.attend(layer, rows, boundaries)
 
 
 def one_by_one(kvs: Sequence[RequestKV], rows: LayerRows, boundaries: tuple[int, ...]) -> None:
     """Every request alone."""
     for kv, start, stop in zip(kvs, boundaries, boundaries[1:], strict=False):
-        RaggedKV([kv]).attend(0, rows.take(slice(start, stop)), (0, stop - start))
+        together([kv], rows.take(slice(start, stop)), (0, stop - start))
 
 
 def measure(batch: Batch, block: int, repeats: int) -> dict[str, dict[str, float]]:
@@ -127,9 +133,9 @@ def measure(batch: Batch, block: int, repeats: int) -> dict[str, dict[str, float
     return result
 
 
-def one_layer(width: int) -> ModelConfig:
-    """The shape of one layer, heads of 64."""
-    return random_llada(layers=1, width=width).config
+def shape(width: int) -> ModelConfig:
+    """Heads of 64."""
+    return random_config(layers=LAYERS, width=width)
 
 
 def main(
@@ -139,7 +145,7 @@ def main(
     """Measure in bf16 and print."""
     torch.manual_seed(0)
     workload = Workload(prompt=prompt, canvas=canvas, affixes=affixes)
-    batch = Batch(workload, requests, one_layer(width), torch.bfloat16)
+    batch = Batch(workload, requests, shape(width), torch.bfloat16)
     with torch.inference_mode():
         seconds = measure(batch, block, repeats)
     table = Table("forward", "backend", "median s", "of gather")

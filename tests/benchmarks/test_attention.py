@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import torch
 
-from benchmarks.attention import Batch, measure, one_layer
+from benchmarks.attention import Batch, measure, shape
 from benchmarks.refresh import Workload
 
 
 def test_requests_share_pages_and_differ_in_order_and_anchors() -> None:
-    batch = Batch(Workload(200, affixes=4, canvas=8), 3, one_layer(64), torch.float32)
+    batch = Batch(Workload(200, affixes=4, canvas=8), 3, shape(64), torch.float32)
     one, other = batch.segments(0), batch.segments(1)
     assert [segment.page for segment in one[1:]] == [segment.page for segment in other[:-1]]
     assert not torch.equal(one[1].keep, other[0].keep)
