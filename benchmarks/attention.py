@@ -1,7 +1,8 @@
 """A batch's attention, by backend: `python -m benchmarks.attention`.
 
 Requests have the same affixes in another order; a fifth of the tokens are anchors, others in every request;
-keys and values are random. Seconds are of a few layers, planned once as in a forward. A refine computes a block of each request, a refresh its live rows, `full` all.
+keys and values are random. Seconds are of a few layers, planned once as in a forward. A refine computes a
+block of each request, a refresh its live rows, `full` all.
 """
 
 from __future__ import annotations
