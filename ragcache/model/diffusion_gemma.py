@@ -1,0 +1,170 @@
+"""DiffusionGemma through transformers' own class: a causal encoder, and canvases of noise denoised over its KV.
+
+The encoder sees backwards only, so the KV of a prompt's first tokens depends on nothing after them: a page of
+them is exact. transformers keeps keys after RoPE, and for sliding layers the last few tokens alone; so here a
+page holds keys **after** RoPE, of every token, and fits just the place and the context it was encoded in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ragcache.model.config import ModelConfig
+from ragcache.model.segment import Segment
+from ragcache.model.upstream import library, load_network
+from ragcache.page import Page
+
+EXACT_ONLY = (
+    "DiffusionGemma reuses the affix that a prompt begins with, exactly, and recomputes nothing of it; anchors, "
+    "depth and contextual affixes mean nothing to it: use policy direct, or full"
+)
+
+
+@dataclass(frozen=True)
+class CanvasHabits:
+    """How the checkpoint's generation_config.json has canvases denoised.
+
+    At most `steps` forwards; temperature falls evenly from `hottest` to `coldest`; `entropy_bound` is in nats.
+    A canvas is done when the best tokens stayed the same for `stable_steps` more steps and their mean entropy
+    is below `sure`; None: never before `steps`. `ends` are tokens that end an answer.
+    """
+
+    steps: int
+    entropy_bound: float
+    coldest: float
+    hottest: float
+    stable_steps: int | None
+    sure: float | None
+    ends: frozenset[int]
+
+    @classmethod
+    def of(cls, network: Any) -> CanvasHabits:
+        """Those of a loaded network; what its file leaves out is transformers' own default."""
+        own = network.generation_config.to_dict()
+        usual = network.generation_config._get_default_generation_params()
+        said = {**usual, **{name: value for name, value in own.items() if value is not None}}
+        sampler, eos = said["sampler_config"], said.get("eos_token_id", [])
+        bound = sampler["entropy_bound"] if isinstance(sampler, dict) else sampler.entropy_bound
+        return cls(
+            steps=said["max_denoising_steps"],
+            entropy_bound=bound,
+            coldest=said["t_min"],
+            hottest=said["t_max"],
+            stable_steps=said["stability_threshold"],
+            sure=said["confidence_threshold"],
+            ends=frozenset([eos] if isinstance(eos, int) else eos),
+        )
+
+
+class EncodedPrompt:
+    """What the encoder has read of one request, in transformers' cache; `page` is what it need not read.
+
+    `conditioning` `[canvas, vocabulary]` is the canvas's last guess, which its next forward sees.
+    """
+
+    def __init__(self, network: Any, page: Segment | None = None) -> None:
+        self._network, self._page = network, page
+        # made without the config, it would not forget what lies before the window of sliding layers
+        self.cache = library().DynamicCache(config=network.config.get_text_config())
+        self.read = 0
+        self.conditioning: Tensor | None = None
+
+    def encode(self, positions: Tensor, token_ids: Tensor) -> None:
+        """Read the tokens `[n]` at `positions` `[n]`, which ascend; those that it has read it passes over.
+
+        The page's KV is taken where its place comes.
+        """
+        if self.cache.get_seq_length() != self.read:
+            raise RuntimeError("an earlier forward failed halfway, and left a part of its KV")
+        if self._page is not None:
+            self._encode(token_ids[(positions >= self.read) & (positions < self._page.offset)])
+            self._take(self._page)
+            self._page = None
+        self._encode(token_ids[positions >= self.read])
+
+    def _encode(self, token_ids: Tensor) -> None:
+        if len(token_ids):
+            self._network.model.encoder(input_ids=token_ids[None].to(self._network.device), cache=self.cache)
+            self.read += len(token_ids)
+
+    def _take(self, page: Segment) -> None:
+        tokens = int(page.keep.sum())
+        for layer, pair in enumerate(zip(page.page.keys, page.page.values, strict=True)):
+            keys, values = (tensor[None, :, :tokens].to(self._network.device) for tensor in pair)
+            self.cache.update(keys, values, layer)
+        self.read += tokens
+
+
+class DiffusionGemma:
+    """The network, with the face of a `MaskPredictor` where that has one: it has no rows and no columns."""
+
+    def __init__(self, config: ModelConfig, network: Any) -> None:
+        self.config, self.network = config, network
+        self.habits = CanvasHabits.of(network)
+
+    @classmethod
+    def load(cls, folder: Path, config: ModelConfig, dtype: torch.dtype, device: torch.device) -> DiffusionGemma:
+        """The checkpoint in `folder`."""
+        return cls(config, load_network(folder, config, dtype, device))
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The dtype of weights and KV."""
+        dtype: torch.dtype = self.network.dtype
+        return dtype
+
+    @property
+    def device(self) -> torch.device:
+        """Where the network is."""
+        device: torch.device = self.network.device
+        return device
+
+    @property
+    def devices(self) -> tuple[torch.device, ...]:
+        """Where each layer is."""
+        return (self.device,) * self.config.layers
+
+    def kv_bytes(self, tokens: int) -> int:
+        """Bytes of the keys and values of `tokens` tokens, in all layers."""
+        return tokens * self.config.kv_elements_per_token * self.dtype.itemsize
+
+    def begin(self, page: Segment | None = None) -> EncodedPrompt:
+        """The KV of a request that nothing was read of; `page` must have been encoded at its place in it."""
+        return EncodedPrompt(self.network, page)
+
+    @torch.inference_mode()
+    def page(self, before: Sequence[int], token_ids: Sequence[int]) -> Page:
+        """The page of `token_ids` behind the tokens `before`: keys after RoPE `[kv_heads, n, head_dim]`."""
+        prompt = self.begin()
+        for layer in prompt.cache.layers:
+            if layer.is_sliding:
+                layer.activate_past_recording()  # it keeps every token until it is cropped
+        ids, start = torch.tensor([*before, *token_ids]), len(before)
+        prompt.encode(torch.arange(len(ids)), ids)
+        keys = tuple(layer.keys[0, :, start:].contiguous() for layer in prompt.cache.layers)
+        values = tuple(layer.values[0, :, start:].contiguous() for layer in prompt.cache.layers)
+        return Page(ids[start:].clone(), keys, values)
+
+    @torch.inference_mode()
+    def logits(self, positions: Tensor, token_ids: Tensor, canvas: int, kv: EncodedPrompt) -> Tensor:
+        """Logits `[canvas, vocabulary]` fp32 of the last `canvas` rows, which are one; the others are encoded.
+
+        Rows are given by `positions` `[n]`, ascending, and `token_ids` `[n]`.
+        """
+        rest = len(positions) - canvas
+        kv.encode(positions[:rest], token_ids[:rest])
+        if not canvas:
+            return torch.empty(0, self.config.embedding_rows)
+        outputs = self.network(
+            decoder_input_ids=token_ids[None, rest:].to(self.device),
+            cache=kv.cache,
+            self_conditioning_logits=None if kv.conditioning is None else kv.conditioning[None],
+        )
+        logits: Tensor = outputs.logits[0]
+        return logits
