@@ -144,7 +144,7 @@ def main(
     Console(width=130).print(table)
     result = {
         "model": model,
-        "parameters": sum(p.numel() for p in loaded.predictor.parameters()),
+        "parameters": sum(p.numel() for p in loaded.mask_predictor.parameters()),
         "questions": len(found),
         "documents": documents,
         "mean_prompt_tokens": round(sum(prompts) / len(prompts)),

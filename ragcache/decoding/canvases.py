@@ -7,6 +7,7 @@ rest, or after a number of steps; its best tokens are the answer's, and the enco
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 
 import torch
@@ -101,13 +102,10 @@ class _Rest:
     """Notices when guesses have come to rest: the same best tokens again, and little doubt."""
 
     def __init__(self, habits: CanvasHabits) -> None:
-        self.habits, self.seen = habits, list[Tensor]()
+        self.sure, self.seen = habits.sure, deque[Tensor](maxlen=habits.stable_steps)
 
     def reached(self, best: Tensor, entropy: Tensor) -> bool:
         """Whether the canvas is done, with the best tokens `[n]` of a guess of this `entropy` `[n]`."""
-        stable, sure = self.habits.stable_steps, self.habits.sure
-        if stable is None or sure is None:
-            return False
-        same = len(self.seen) >= stable and all(torch.equal(best, b) for b in self.seen[len(self.seen) - stable :])
-        self.seen = [*self.seen, best][-stable:] if stable else []
-        return same and float(entropy.mean()) < sure
+        same = len(self.seen) == self.seen.maxlen and all(torch.equal(best, one) for one in self.seen)
+        self.seen.append(best)
+        return same and float(entropy.mean()) < self.sure

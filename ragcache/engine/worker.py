@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from torch import Tensor
 
-from ragcache.decoding.step import forward
+from ragcache.decoding.step import Predictor, forward
 from ragcache.engine.costs import RowCost
 from ragcache.engine.isolation import isolate
 from ragcache.engine.job import Job
@@ -18,7 +18,6 @@ from ragcache.engine.kv_budget import Grant
 from ragcache.engine.scheduler import Scheduler
 from ragcache.engine.waiting import WaitingQueue
 from ragcache.errors import WorkerDiedError
-from ragcache.model.transformer import MaskPredictor
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +33,7 @@ class Worker(threading.Thread):
 
     def __init__(
         self,
-        predictor: MaskPredictor,
+        predictor: Predictor,
         waiting: WaitingQueue,
         scheduler: Scheduler,
         max_batch: int,

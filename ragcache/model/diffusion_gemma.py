@@ -7,7 +7,7 @@ page holds keys **after** RoPE, of every token, and fits just the place and the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,38 +28,41 @@ EXACT_ONLY = (
 
 @dataclass(frozen=True)
 class CanvasHabits:
-    """How the checkpoint's generation_config.json has canvases denoised.
+    """How canvases are denoised: what generation_config.json says, else transformers' own defaults.
 
     At most `steps` forwards; temperature falls evenly from `hottest` to `coldest`; `entropy_bound` is in nats.
-    A canvas is done when the best tokens stayed the same for `stable_steps` more steps and their mean entropy
-    is below `sure`; None: never before `steps`. `ends` are tokens that end an answer.
+    A canvas is done when the best tokens are those of the last `stable_steps` forwards too, and their mean
+    entropy is below `sure`. `ends` are tokens that end an answer.
     """
 
-    steps: int
-    entropy_bound: float
-    coldest: float
-    hottest: float
-    stable_steps: int | None
-    sure: float | None
-    ends: frozenset[int]
+    steps: int = 48
+    entropy_bound: float = 0.1
+    coldest: float = 0.4
+    hottest: float = 0.8
+    stable_steps: int = 1
+    sure: float = 0.005
+    ends: frozenset[int] = frozenset()
 
     @classmethod
-    def of(cls, network: Any) -> CanvasHabits:
-        """Those of a loaded network; what its file leaves out is transformers' own default."""
-        own = network.generation_config.to_dict()
-        usual = network.generation_config._get_default_generation_params()
-        said = {**usual, **{name: value for name, value in own.items() if value is not None}}
-        sampler, eos = said["sampler_config"], said.get("eos_token_id", [])
-        bound = sampler["entropy_bound"] if isinstance(sampler, dict) else sampler.entropy_bound
-        return cls(
-            steps=said["max_denoising_steps"],
-            entropy_bound=bound,
-            coldest=said["t_min"],
-            hottest=said["t_max"],
-            stable_steps=said["stability_threshold"],
-            sure=said["confidence_threshold"],
-            ends=frozenset([eos] if isinstance(eos, int) else eos),
-        )
+    def of(cls, said: Mapping[str, Any]) -> CanvasHabits:
+        """Those that a generation config says, which the library has checked; None is nothing said."""
+        ends = said.get("eos_token_id") or ()
+        given = {
+            "steps": said.get("max_denoising_steps"),
+            "entropy_bound": _bound(said.get("sampler_config")),
+            "coldest": said.get("t_min"),
+            "hottest": said.get("t_max"),
+            "stable_steps": said.get("stability_threshold"),
+            "sure": said.get("confidence_threshold"),
+            "ends": frozenset([ends] if isinstance(ends, int) else ends),
+        }
+        return cls(**{name: value for name, value in given.items() if value is not None})
+
+
+def _bound(sampler: Any) -> float | None:
+    """The entropy bound of a sampler's config, which is an object of the library's or its fields."""
+    said = sampler if isinstance(sampler, Mapping) else vars(sampler) if sampler is not None else {}
+    return said.get("entropy_bound")
 
 
 class EncodedPrompt:
@@ -106,7 +109,7 @@ class DiffusionGemma:
 
     def __init__(self, config: ModelConfig, network: Any) -> None:
         self.config, self.network = config, network
-        self.habits = CanvasHabits.of(network)
+        self.habits = CanvasHabits.of(network.generation_config.to_dict())
 
     @classmethod
     def load(cls, folder: Path, config: ModelConfig, dtype: torch.dtype, device: torch.device) -> DiffusionGemma:

@@ -87,8 +87,13 @@ def network_tensors(config: ModelConfig) -> tuple[dict[str, torch.Size], dict[st
 
 def load_network(folder: Path, config: ModelConfig, dtype: torch.dtype, device: torch.device) -> Any:
     """The network with the weights in `folder`, whose headers were checked before: the library makes up others."""
+    assert config.canvas is not None
     network = library().DiffusionGemmaForBlockDiffusion.from_pretrained(
-        folder, config=blank_network(config).config, dtype=dtype, local_files_only=True, use_safetensors=True
+        folder,
+        config=_upstream_config(config.canvas.network),
+        dtype=dtype,
+        local_files_only=True,
+        use_safetensors=True,
     )
     return network.to(device).requires_grad_(False).eval()
 
