@@ -48,7 +48,7 @@ def encode_affixes(
     """
     around = scaffolds or [ALONE] * len(affixes)
     if isinstance(predictor, DiffusionGemma):
-        return [predictor.page(own.before, ids) for ids, own in zip(affixes, around, strict=True)]
+        return predictor.pages(affixes, [own.before for own in around])
     steps, recorders = [], []
     for ids, scaffold in zip(affixes, around, strict=True):
         token_ids = torch.tensor([*scaffold.before, *ids, *scaffold.after], dtype=torch.int64)

@@ -11,14 +11,9 @@ from concurrent.futures import Future
 from dataclasses import replace
 
 from ragcache.closing import Closing
+from ragcache.decoding.encode import Scaffold
 from ragcache.engine.costs import RowCost
-from ragcache.engine.exact_session import (
-    ExactSession,
-    context_of,
-    exact_need,
-    exact_policy,
-    only_in_front,
-)
+from ragcache.engine.exact_session import ExactSession, exact_need, exact_policy, only_in_front
 from ragcache.engine.job import Job, Ready
 from ragcache.engine.kv_budget import Grant, KVBudget
 from ragcache.engine.loaded_model import LoadedModel
@@ -206,7 +201,7 @@ class Engine(Closing):
             spans.append(AffixSpan(name, text, ids, 0, 0, len(ids)))
         need = Need(codec=self.codec, shared=self.shared)
         if self.model.exact_only:  # as a user's message begins; behind a system prompt it is another page
-            need = exact_need(need, scaffold_for("", self.model).before)
+            need = exact_need(replace(need, within=Scaffold(scaffold_for("", self.model).before)))
         return self._source.resolve(spans, need, keep=True)
 
     def warm_names(self, names: Sequence[str]) -> Resolved:
@@ -294,7 +289,7 @@ class Engine(Closing):
             shared=(*self.shared, *request.shared),
         )
         if self.model.exact_only:
-            return exact_need(need, context_of(prompt))
+            return exact_need(replace(need, ids=prompt.token_ids))
         if not policy.contextual:
             return need
         within, outside = scaffold_for(request.prompt, self.model), system_text(request.prompt)

@@ -1,8 +1,8 @@
-"""Requests of a model that can reuse nothing but the affix its prompt begins with, exactly (DiffusionGemma)."""
+"""Requests of a model that can reuse nothing but the affixes its prompt begins with, exactly (DiffusionGemma)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -10,7 +10,6 @@ import torch
 from ragcache.decoding.canvas import Canvas
 from ragcache.decoding.canvases import denoise_canvases
 from ragcache.decoding.denoise import DecodingOptions
-from ragcache.decoding.encode import Scaffold
 from ragcache.decoding.step import Step, Work
 from ragcache.engine.clock import Clock
 from ragcache.engine.pages import Need
@@ -21,8 +20,11 @@ from ragcache.model.diffusion_gemma import EXACT_ONLY, DiffusionGemma
 from ragcache.prompt import AffixSpan, SkippedSpan, TokenizedPrompt
 from ragcache.reuse.policy import Direct, Full, ReusePolicy
 
-NOT_IN_FRONT = "not in front: this model reuses the first affix of a prompt alone"
+BETWEEN = 64
+"""Most tokens of other text before an affix, or between two, that still begin a prompt: turn headers, titles."""
+NOT_IN_FRONT = f"more than {BETWEEN} tokens of other text stand before it, and this model reuses prefixes alone"
 MERGED = "its first token merges with the text before it, and this model reuses whole beginnings alone"
+TWICE = "it stands before itself, where its page would be another one"
 
 
 def exact_policy(policy: ReusePolicy) -> ReusePolicy:
@@ -38,29 +40,34 @@ def exact_policy(policy: ReusePolicy) -> ReusePolicy:
 
 
 def only_in_front(prompt: TokenizedPrompt) -> TokenizedPrompt:
-    """`prompt`, all of its affixes skipped but the first; that too where its first token is another's."""
-    spans: list[AffixSpan] = []
-    skipped = list(prompt.skipped)
+    """`prompt`, all affixes skipped but those that it begins with, one after another."""
+    front: list[AffixSpan] = []
+    skipped, end = list(prompt.skipped), 0
     for span in prompt.spans:
-        if span is prompt.spans[0] and span.core_start == 0:
-            spans.append(span)
-            continue
-        reason = MERGED if span is prompt.spans[0] else NOT_IN_FRONT
-        skipped.append(SkippedSpan(span.name, span.start, span.tokens, reason))
+        reason = _why_not(span, front, end)
+        if reason:
+            skipped.append(SkippedSpan(span.name, span.start, span.tokens, reason))
+        else:
+            front.append(span)
+            end = span.start + span.tokens
     skipped.sort(key=lambda span: span.start)
-    return replace(prompt, spans=tuple(spans), skipped=tuple(skipped))
+    return replace(prompt, spans=tuple(front), skipped=tuple(skipped))
 
 
-def context_of(prompt: TokenizedPrompt) -> tuple[int, ...]:
-    """What stands before the affix that is reused: a page of it fits behind just these tokens."""
-    return prompt.token_ids[: prompt.spans[0].start] if prompt.spans else ()
+def _why_not(span: AffixSpan, front: Sequence[AffixSpan], end: int) -> str:
+    """Why `span` does not belong to the affixes in `front`, which end at `end`; "" if it does."""
+    if span.start - end > BETWEEN:
+        return NOT_IN_FRONT
+    if span.core_start:
+        return MERGED
+    return TWICE if any(one.token_ids == span.token_ids for one in front) else ""
 
 
-def exact_need(need: Need, before: tuple[int, ...]) -> Need:
-    """`need`, of pages encoded behind the tokens `before`. Raises `ConfigError` for a codec that rounds."""
+def exact_need(need: Need) -> Need:
+    """`need`, where the model can have it. Raises `ConfigError` for a codec that rounds."""
     if need.codec != "raw":
         raise ConfigError(f"codec {need.codec!r} rounds, and this model's pages must be exact; use raw")
-    return replace(need, within=Scaffold(before))
+    return need
 
 
 @dataclass(frozen=True)
@@ -71,10 +78,9 @@ class ExactSession(Session):
         self, canvas: Canvas, options: DecodingOptions, ended: Callable[[list[int]], bool], clock: Clock
     ) -> Work[Outcome]:
         model = self._network()
-        segments = place(self.prompt.spans, self.resolved)
-        page = segments[0] if segments else None
+        pages = place(self.prompt.spans, self.resolved)
         live = torch.ones(canvas.prompt_tokens, dtype=torch.bool)
-        if page is not None:
+        for page in pages:
             live[page.positions] = False
         rows = live.nonzero().squeeze(-1)
 
@@ -82,7 +88,7 @@ class ExactSession(Session):
             return ended(ids[: options.max_tokens])
 
         decided = yield from clock.time(
-            denoise_canvases(model, canvas, rows, model.begin(page), options.seed, enough)
+            denoise_canvases(model, canvas, rows, model.begin(pages), options.seed, enough)
         )
         return Outcome(min(decided, options.max_tokens), rows, rows[:0], {})
 

@@ -38,7 +38,7 @@ class LoadedModel:
 
     @property
     def exact_only(self) -> bool:
-        """Whether it can reuse nothing but the affix that a prompt begins with."""
+        """Whether it can reuse nothing but the affixes that a prompt begins with."""
         return isinstance(self.predictor, DiffusionGemma)
 
     @property

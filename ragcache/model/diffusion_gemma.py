@@ -7,6 +7,7 @@ page holds keys **after** RoPE, of every token, and fits just the place and the 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +22,8 @@ from ragcache.model.upstream import library, load_network
 from ragcache.page import Page
 
 EXACT_ONLY = (
-    "DiffusionGemma reuses the affix that a prompt begins with, exactly, and recomputes nothing of it; anchors, "
-    "depth and contextual affixes mean nothing to it: use policy direct, or full"
+    "DiffusionGemma reuses the affixes that a prompt begins with, exactly, and recomputes nothing of them; "
+    "anchors, depth and contextual affixes mean nothing to it: use policy direct, or full"
 )
 
 
@@ -66,13 +67,13 @@ def _bound(sampler: Any) -> float | None:
 
 
 class EncodedPrompt:
-    """What the encoder has read of one request, in transformers' cache; `page` is what it need not read.
+    """What the encoder has read of one request, in transformers' cache; `pages` are what it need not read.
 
     `conditioning` `[canvas, vocabulary]` is the canvas's last guess, which its next forward sees.
     """
 
-    def __init__(self, network: Any, page: Segment | None = None) -> None:
-        self._network, self._page = network, page
+    def __init__(self, network: Any, pages: Sequence[Segment] = ()) -> None:
+        self._network, self._pages = network, deque(pages)
         # made without the config, it would not forget what lies before the window of sliding layers
         self.cache = library().DynamicCache(config=network.config.get_text_config())
         self.read = 0
@@ -81,14 +82,15 @@ class EncodedPrompt:
     def encode(self, positions: Tensor, token_ids: Tensor) -> None:
         """Read the tokens `[n]` at `positions` `[n]`, which ascend; those that it has read it passes over.
 
-        The page's KV is taken where its place comes.
+        The KV of each page is taken where its place comes.
         """
         if self.cache.get_seq_length() != self.read:
             raise RuntimeError("an earlier forward failed halfway, and left a part of its KV")
-        if self._page is not None:
-            self._encode(token_ids[(positions >= self.read) & (positions < self._page.offset)])
-            self._take(self._page)
-            self._page = None
+        while self._pages:
+            page = self._pages[0]
+            self._encode(token_ids[(positions >= self.read) & (positions < page.offset)])
+            self._take(page)
+            self._pages.popleft()
         self._encode(token_ids[positions >= self.read])
 
     def _encode(self, token_ids: Tensor) -> None:
@@ -137,22 +139,36 @@ class DiffusionGemma:
         """Bytes of the keys and values of `tokens` tokens, in all layers."""
         return tokens * self.config.kv_elements_per_token * self.dtype.itemsize
 
-    def begin(self, page: Segment | None = None) -> EncodedPrompt:
-        """The KV of a request that nothing was read of; `page` must have been encoded at its place in it."""
-        return EncodedPrompt(self.network, page)
+    def begin(self, pages: Sequence[Segment] = ()) -> EncodedPrompt:
+        """The KV of a request that nothing was read of; each of `pages`, in order, was encoded at its place."""
+        return EncodedPrompt(self.network, pages)
 
     @torch.inference_mode()
-    def page(self, before: Sequence[int], token_ids: Sequence[int]) -> Page:
-        """The page of `token_ids` behind the tokens `before`: keys after RoPE `[kv_heads, n, head_dim]`."""
+    def pages(self, affixes: Sequence[Sequence[int]], before: Sequence[Sequence[int]]) -> list[Page]:
+        """The page of each of `affixes` behind the tokens `before` it: keys after RoPE `[kv_heads, n, head_dim]`.
+
+        Those of one prompt are cut from one reading of it.
+        """
+        texts = [(*context, *affix) for context, affix in zip(before, affixes, strict=True)]
+        longest = max(texts, key=len, default=())
+        reading = self._read_all(longest)
+        found = []
+        for text, context in zip(texts, before, strict=True):
+            own = reading if longest[: len(text)] == text else self._read_all(text)
+            cut = slice(len(context), len(text))
+            keys, values = (tuple(t[:, cut].clone() for t in kind) for kind in own)
+            found.append(Page(torch.tensor(text[cut]), keys, values))
+        return found
+
+    def _read_all(self, text: tuple[int, ...]) -> tuple[list[Tensor], list[Tensor]]:
+        """Keys and values of every token, layer by layer."""
         prompt = self.begin()
         for layer in prompt.cache.layers:
             if layer.is_sliding:
                 layer.activate_past_recording()  # it keeps every token until it is cropped
-        ids, start = torch.tensor([*before, *token_ids]), len(before)
-        prompt.encode(torch.arange(len(ids)), ids)
-        keys = tuple(layer.keys[0, :, start:].contiguous() for layer in prompt.cache.layers)
-        values = tuple(layer.values[0, :, start:].contiguous() for layer in prompt.cache.layers)
-        return Page(ids[start:].clone(), keys, values)
+        prompt.encode(torch.arange(len(text)), torch.tensor(text))
+        layers = prompt.cache.layers
+        return [layer.keys[0] for layer in layers], [layer.values[0] for layer in layers]
 
     @torch.inference_mode()
     def logits(self, positions: Tensor, token_ids: Tensor, canvas: int, kv: EncodedPrompt) -> Tensor:

@@ -11,7 +11,7 @@ from engine.tiny_checkpoint import write_tokenizer
 
 from ragcache.decoding.denoise import DecodingOptions
 from ragcache.engine import Engine, LoadedModel, Request, load
-from ragcache.engine.exact_session import NOT_IN_FRONT
+from ragcache.engine.exact_session import NOT_IN_FRONT, TWICE
 from ragcache.errors import ConfigError, PromptTooLongError
 from ragcache.prompt import Affix, Prompt
 from ragcache.registry import Registry
@@ -32,7 +32,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> LoadedModel:
 
 
 def asked(policy: str, seed: int = 0, system: str | None = None) -> Request:
-    prompt = Prompt.user(Affix("river", RIVER), "\n", Affix("town", TOWN), "How long?", system=system)
+    """Two documents in front, and one behind a long question."""
+    front = (Affix("river", RIVER), "\n", Affix("town", TOWN))
+    prompt = Prompt.user(*front, "How long is it? " * 8, Affix("late", RIVER + TOWN), system=system)
     return replace(ask_with(policy, options=replace(OPTIONS, seed=seed)), prompt=prompt)
 
 
@@ -48,14 +50,12 @@ def test_the_prefix_from_the_store_changes_no_token(model: LoadedModel, store: P
     assert tokens == [one.token_ids for one in bare]
     assert tokens == [one.token_ids for one in cold] == [one.token_ids for one in warm]
     assert tokens[0] != tokens[1]
-    assert [use.status for one in (cold[0], *warm) for use in one.reuse.affixes] == ["built", "skipped"] + [
-        "hit",
-        "skipped",
-    ] * 2
+    assert [use.status for use in cold[0].reuse.affixes] == ["built", "built", "skipped"]
     for one in warm:
         check_sums(one, one.reuse.prompt_tokens)
-        assert one.reuse.affixes[1].reason == NOT_IN_FRONT
-        assert one.reuse.reused == one.reuse.affixes[0].tokens > 0
+        assert [use.status for use in one.reuse.affixes] == ["hit", "hit", "skipped"]
+        assert one.reuse.affixes[2].reason == NOT_IN_FRONT
+        assert one.reuse.reused == sum(use.tokens for use in one.reuse.affixes[:2]) > 0
         assert one.reuse.recomputed == 0
         assert one.live_rows < full[0].live_rows
         assert one.full_rows == one.rows + one.reuse.reused
@@ -78,14 +78,20 @@ def test_a_page_serves_one_place_of_one_model(model: LoadedModel, store: Path, t
     assert again.reuse.affixes[0].status == "hit"
 
 
+def test_an_affix_before_itself_is_skipped(model: LoadedModel) -> None:
+    with Engine(model) as engine:
+        requests = [replace(ask_with(policy, RIVER, RIVER), options=OPTIONS) for policy in ("direct", "full")]
+        answers = engine.generate(requests)
+    assert [use.reason for use in answers[0].reuse.affixes][1] == TWICE
+    assert answers[0].token_ids == answers[1].token_ids
+
+
 def test_warmed_texts_begin_a_message(model: LoadedModel, registry: Registry) -> None:
     with Engine(model, registry) as engine:
         engine.warm([RIVER])
         request = asked("direct")
-        assert [section.status for section in engine.preview(request).sections if section.name] == [
-            "hit",
-            "skipped",
-        ]
+        sections = engine.preview(request).sections
+        assert [section.status for section in sections if section.name] == ["hit", "missing", "skipped"]
         assert engine.submit(request).result().reuse.affixes[0].status == "hit"
 
 
@@ -107,7 +113,7 @@ def test_other_refusals(model: LoadedModel) -> None:
             engine.submit(replace(asked("direct"), codec="int8")).result()
         with pytest.raises(ConfigError, match="sampler of its own"):
             engine.submit(ask_about(RIVER, options=DecodingOptions(temperature=0.5), budget=0.0)).result()
-        with pytest.raises(PromptTooLongError, match="over the model's window of 256"):
+        with pytest.raises(PromptTooLongError, match="over the model's window of 512"):
             engine.submit(ask_about(*[TOWN] * 20, options=OPTIONS, budget=0.0)).result()
     with pytest.raises(ConfigError, match="exactly"):
         _ = model.mask_predictor

@@ -42,16 +42,16 @@ def at(page: Page, offset: int, tokens: int) -> Segment:
     return Segment(page, offset, torch.arange(page.tokens) < tokens)
 
 
-def logits(model: DiffusionGemma, kv: EncodedPrompt, without: range = range(0)) -> Tensor:
+def logits(model: DiffusionGemma, kv: EncodedPrompt, *without: range) -> Tensor:
     """Of a canvas behind the prompt; positions `without` are not computed."""
-    read = torch.tensor([i for i in range(len(PROMPT)) if i not in without])
+    read = torch.tensor([i for i in range(len(PROMPT)) if not any(i in served for served in without)])
     rows = torch.arange(CANVAS) + len(PROMPT)
     ids = torch.cat((PROMPT[read], torch.arange(CANVAS) + 20))
     return model.logits(torch.cat((read, rows)), ids, CANVAS, kv)
 
 
 def test_a_page_is_what_the_library_caches_of_every_token(model: DiffusionGemma) -> None:
-    page = model.page(BEFORE, AFFIX)
+    [page] = model.pages([AFFIX], [BEFORE])
     cache = library().DynamicCache(config=model.network.config.get_text_config())
     with torch.inference_mode():
         model.network.model.encoder(input_ids=PROMPT[None, : len(BEFORE) + len(AFFIX)], cache=cache)
@@ -67,12 +67,24 @@ def test_a_page_is_what_the_library_caches_of_every_token(model: DiffusionGemma)
 @pytest.mark.parametrize("kept", [len(AFFIX), len(AFFIX) - 3, 2])
 def test_a_page_in_its_place_changes_no_logit(model: DiffusionGemma, kept: int) -> None:
     whole = logits(model, model.begin())
-    page = at(model.page(BEFORE, AFFIX), len(BEFORE), kept)
+    right, wrong = model.pages([AFFIX, AFFIX], [BEFORE, ()])  # the second was encoded at the prompt's begin
     served = range(len(BEFORE), len(BEFORE) + kept)
-    reused = logits(model, model.begin(page), served)
+    reused = logits(model, model.begin([at(right, len(BEFORE), kept)]), served)
     torch.testing.assert_close(reused, whole, atol=1e-5, rtol=1e-5)
-    wrong = at(model.page((), AFFIX), len(BEFORE), kept)  # encoded at the prompt's begin, where it is not
-    assert float((logits(model, model.begin(wrong), served) - whole).abs().max()) > 1e-3
+    misplaced = logits(model, model.begin([at(wrong, len(BEFORE), kept)]), served)
+    assert float((misplaced - whole).abs().max()) > 1e-3
+
+
+def test_pages_one_after_another(model: DiffusionGemma) -> None:
+    first, second = AFFIX[:5], AFFIX[7:]
+    behind = (*BEFORE, *AFFIX[:7])
+    pages = model.pages([first, second], [BEFORE, behind])
+    for page, alone in zip(pages, [model.pages([first], [BEFORE]), model.pages([second], [behind])], strict=True):
+        torch.testing.assert_close(page.keys[2], alone[0].keys[2])
+    placed = [at(pages[0], len(BEFORE), 5), at(pages[1], len(behind), len(second))]
+    served = [range(one.offset, one.offset + one.page.tokens) for one in placed]
+    got = logits(model, model.begin(placed), *served)
+    torch.testing.assert_close(got, logits(model, model.begin()), atol=1e-5, rtol=1e-5)
 
 
 def test_a_forward_may_be_repeated(model: DiffusionGemma) -> None:

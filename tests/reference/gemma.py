@@ -28,7 +28,7 @@ def tiny_gemma(rows: int, seed: int = 0) -> Any:
             "num_global_key_value_heads": 1,
             "layer_types": ["sliding_attention", "sliding_attention", "full_attention"],
             "sliding_window": WINDOW,
-            "max_position_embeddings": 256,
+            "max_position_embeddings": 512,
             "num_experts": 4,
             "top_k_experts": 2,
             "moe_intermediate_size": 16,
