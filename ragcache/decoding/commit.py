@@ -103,6 +103,10 @@ class EntropyBound:
 
     bound: float = 0.1
 
+    def __post_init__(self) -> None:
+        if not self.bound > 0:
+            raise ConfigError(f"an entropy bound must be positive, not {self.bound} (usual: 0.1)")
+
     def count(self, confidence: Tensor, *, step: int, masked_at_start: int) -> int:
         """See `CommitRule`."""
         return max(1, int(((confidence - confidence.cumsum(0)) <= self.bound).sum()))
