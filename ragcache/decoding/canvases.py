@@ -1,8 +1,9 @@
 """Canvas after canvas of noise, as DiffusionGemma decodes: every forward guesses all tokens anew.
 
-Of what is drawn from a guess the tokens of least entropy are kept (entropy bound, arXiv 2505.24857), noise takes
-the place of the others, and the guess itself conditions the next forward. A canvas ends when guesses have come to
-rest, or after a number of steps; its best tokens are the answer's, and the encoder reads them before the next one.
+Of what is drawn from a guess the tokens of least entropy are kept (entropy bound, arXiv 2505.24857), noise
+takes the place of the others, and the guess itself conditions the next forward. A canvas ends when guesses
+have come to rest, or after a number of steps; its best tokens are the answer's, and the encoder reads them
+before the next one.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ def denoise_canvases(
 ) -> Work[int]:
     """Fill the blocks of `canvas`, which are the model's canvases; the number of positions decided.
 
-    `live` `[n]` are the prompt's positions that `kv` has no page of. After each block `ended` sees the answer so
-    far and may stop. Chance is the request's own, so that peers change nothing.
+    `live` `[n]` are the prompt's positions that `kv` has no page of. After each block `ended` sees the answer
+    so far and may stop. Chance is the request's own, so that peers change nothing.
     """
     chance = torch.Generator(device=model.device).manual_seed(seed)
     unread, stop = live, canvas.prompt_tokens
@@ -52,7 +53,7 @@ def _one_canvas(
     kv: EncodedPrompt,
     chance: torch.Generator,
 ) -> Work[Tensor]:
-    """The tokens `[rows]` of one canvas; its first forward has the encoder read the positions `unread` too."""
+    """The tokens `[rows]` of one canvas; its first forward has the encoder read positions `unread` too."""
     noise = _Noise(model, len(rows), chance)
     rest = _Rest(model.habits)
     ids, best, kv.conditioning = noise.draw(), rows, None

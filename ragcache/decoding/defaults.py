@@ -50,7 +50,7 @@ DEFAULTS: Mapping[str, DecodingDefaults] = MappingProxyType(
             None,
             EntropyBound(0.1),
             "entropy",
-            "transformers' defaults, where generation_config.json says nothing else; entropy bound: arXiv 2505.24857",
+            "transformers' defaults, where generation_config.json says nothing else; arXiv 2505.24857",
         ),
     }
 )
@@ -97,8 +97,8 @@ def _own_sampler(options: DecodingOptions, canvas: int) -> DecodingOptions:
         usual = replace(usual, block_length=canvas)
     if odd := [f.name for f in fields(options) if getattr(options, f.name) != getattr(usual, f.name)]:
         raise ConfigError(
-            f"{', '.join(odd)}: this model denoises canvases of {canvas} tokens with a sampler of its own, set by "
-            "its generation_config.json; leave all but max_tokens and seed out"
+            f"{', '.join(odd)}: this model denoises canvases of {canvas} tokens with a sampler of its own, "
+            "set by its generation_config.json; leave all but max_tokens and seed out"
         )
     return replace(options, block_length=canvas)
 

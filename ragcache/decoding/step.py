@@ -25,8 +25,8 @@ class Step:
     """One request's part of a forward; `kind` says what for (full, encode, probe, refresh or refine).
 
     Rows are given by `positions` `[n]` and `token_ids` `[n]`; logits are wanted at the rows `sample` `[m]`,
-    indices into `positions`. K/V go to `kv`, which is of the predictor's kind; `observer` looks on; `path` says which layers compute which rows
-    (None: every row, all the way).
+    indices into `positions`. K/V go to `kv`, which is of the predictor's kind; `observer` looks
+    on; `path` says which layers compute which rows (None: every row, all the way).
     """
 
     positions: Tensor
@@ -51,11 +51,13 @@ Work: TypeAlias = Generator[Step, Tensor, T]
 def forward(predictor: Predictor, steps: Sequence[Step]) -> list[Tensor]:
     """Run the steps of several requests in one forward; each one's logits `[m, vocabulary]`.
 
-    A network that is not ours knows no ragged rows: it has a forward for each step, whose last rows are sampled.
+    A network that is not ours knows no ragged rows: it has a forward for each step, whose last rows are
+    sampled.
     """
     if isinstance(predictor, DiffusionGemma):
         return [
-            predictor.logits(s.positions, s.token_ids, len(s.sample), cast(EncodedPrompt, s.kv)) for s in steps
+            predictor.logits(s.positions, s.token_ids, len(s.sample), cast(EncodedPrompt, s.kv))
+            for s in steps
         ]
     device = predictor.device
     rows = Rows.join([Rows.single(s.token_ids.to(device), s.positions.to(device)) for s in steps])

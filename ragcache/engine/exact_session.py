@@ -1,4 +1,4 @@
-"""Requests of a model that can reuse nothing but the affixes its prompt begins with, exactly (DiffusionGemma)."""
+"""Requests of a model that reuses the affixes its prompt begins with alone, exactly (DiffusionGemma)."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from ragcache.prompt import AffixSpan, SkippedSpan, TokenizedPrompt
 from ragcache.reuse.policy import Direct, Full, ReusePolicy
 
 BETWEEN = 64
-"""Most tokens of other text before an affix, or between two, that still begin a prompt: turn headers, titles."""
-NOT_IN_FRONT = f"more than {BETWEEN} tokens of other text stand before it, and this model reuses prefixes alone"
+"""Most tokens of other text before an affix in front, or between two: turn headers, titles."""
+NOT_IN_FRONT = f"over {BETWEEN} tokens of other text stand before it, and this model reuses prefixes alone"
 MERGED = "its first token merges with the text before it, and this model reuses whole beginnings alone"
 TWICE = "it stands before itself, where its page would be another one"
 

@@ -88,7 +88,7 @@ class LoadedModel:
 def load_predictor(
     model: str, *, device: Device = "auto", dtype: torch.dtype | str | None = None
 ) -> MaskPredictor:
-    """The mask predictor alone, without a tokenizer; see `load`. `ConfigError` for a network that is not ours."""
+    """The mask predictor alone, without a tokenizer; see `load`. Raises `ConfigError` for another network."""
     checkpoint, kind, chosen, int8 = _opened(find_checkpoint(model), device, dtype)
     return checkpoint.load(kind, chosen, int8=int8)
 

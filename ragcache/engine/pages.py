@@ -56,7 +56,7 @@ class Need:
 
     `outside` is text that the scaffold holds itself (the system prompt): it is encoded alone. Pages are
     stored, and seen, as `codec` keeps them. `shared` names affixes that may come from the shared namespace.
-    Pages that fit one context alone are encoded behind what stands before them in the prompt with these `ids`.
+    Pages that fit one context alone are encoded behind what stands before them in the prompt of these `ids`.
     """
 
     depths: tuple[int, ...] = ()

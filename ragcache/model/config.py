@@ -52,8 +52,8 @@ class ExpertsConfig:
 class CanvasConfig:
     """A network that is not ours (`ragcache.model.diffusion_gemma`): a causal encoder, and canvases over it.
 
-    A canvas has `length` tokens. Layers differ in their heads: `kv_elements` is what one token's KV takes in all
-    of them. `network` is the whole config.json as canonical JSON, from which the library makes the network.
+    A canvas has `length` tokens. Layers differ in their heads: `kv_elements` is what one token's KV takes in
+    all of them. `network` is the whole config.json as canonical JSON, of which the library makes the network.
     """
 
     length: int
@@ -69,8 +69,8 @@ class CanvasConfig:
 class ModelConfig:
     """One transformer with rotate-half RoPE, RMSNorm and SwiGLU MLPs; what families differ in are switches.
 
-    Sizes are in elements, `max_tokens` is the window (prompt and canvas together) in tokens. With `canvas` the
-    network is another one, of which this says the sizes of its sliding layers.
+    Sizes are in elements, `max_tokens` is the window (prompt and canvas together) in tokens. With `canvas`
+    the network is another one, of which this says the sizes of its sliding layers.
     """
 
     hidden_size: int

@@ -1,4 +1,4 @@
-"""DiffusionGemma through transformers' own class: a causal encoder, and canvases of noise denoised over its KV.
+"""DiffusionGemma through transformers' own class: a causal encoder, and canvases denoised over its KV.
 
 The encoder sees backwards only, so the KV of a prompt's first tokens depends on nothing after them: a page of
 them is exact. transformers keeps keys after RoPE, and for sliding layers the last few tokens alone; so here a
@@ -31,7 +31,7 @@ EXACT_ONLY = (
 class CanvasHabits:
     """How canvases are denoised: what generation_config.json says, else transformers' own defaults.
 
-    At most `steps` forwards; temperature falls evenly from `hottest` to `coldest`; `entropy_bound` is in nats.
+    At most `steps` forwards; temperature falls from `hottest` to `coldest`; `entropy_bound` is in nats.
     A canvas is done when the best tokens are those of the last `stable_steps` forwards too, and their mean
     entropy is below `sure`. `ends` are tokens that end an answer.
     """
@@ -114,7 +114,9 @@ class DiffusionGemma:
         self.habits = CanvasHabits.of(network.generation_config.to_dict())
 
     @classmethod
-    def load(cls, folder: Path, config: ModelConfig, dtype: torch.dtype, device: torch.device) -> DiffusionGemma:
+    def load(
+        cls, folder: Path, config: ModelConfig, dtype: torch.dtype, device: torch.device
+    ) -> DiffusionGemma:
         """The checkpoint in `folder`."""
         return cls(config, load_network(folder, config, dtype, device))
 
@@ -140,12 +142,12 @@ class DiffusionGemma:
         return tokens * self.config.kv_elements_per_token * self.dtype.itemsize
 
     def begin(self, pages: Sequence[Segment] = ()) -> EncodedPrompt:
-        """The KV of a request that nothing was read of; each of `pages`, in order, was encoded at its place."""
+        """The KV of a request that nothing was read of; `pages` were encoded at their places, in order."""
         return EncodedPrompt(self.network, pages)
 
     @torch.inference_mode()
     def pages(self, affixes: Sequence[Sequence[int]], before: Sequence[Sequence[int]]) -> list[Page]:
-        """The page of each of `affixes` behind the tokens `before` it: keys after RoPE `[kv_heads, n, head_dim]`.
+        """The page of each of `affixes` behind the tokens `before` it, with keys after RoPE.
 
         Those of one prompt are cut from one reading of it.
         """
@@ -172,7 +174,7 @@ class DiffusionGemma:
 
     @torch.inference_mode()
     def logits(self, positions: Tensor, token_ids: Tensor, canvas: int, kv: EncodedPrompt) -> Tensor:
-        """Logits `[canvas, vocabulary]` fp32 of the last `canvas` rows, which are one; the others are encoded.
+        """Logits `[canvas, vocabulary]` fp32 of the last `canvas` rows, which are one; others are encoded.
 
         Rows are given by `positions` `[n]`, ascending, and `token_ids` `[n]`.
         """

@@ -1,4 +1,4 @@
-"""DiffusionGemma's network, which is transformers' own class: read, made blank, and loaded by that library."""
+"""DiffusionGemma's network, a class of transformers: read, made blank, and loaded by that library."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def library() -> Any:
         _ = transformers.DiffusionGemmaForBlockDiffusion
     except (ImportError, AttributeError) as error:
         raise MissingDependencyError(
-            "DiffusionGemma is computed by the class of that name in transformers, which is missing or too old. "
-            "Run: pip install 'ragcache-dllm[gemma]'"
+            "DiffusionGemma is computed by the class of that name in transformers, which is missing or too "
+            "old. Run: pip install 'ragcache-dllm[gemma]'"
         ) from error
     return transformers
 
@@ -41,7 +41,7 @@ def read_network(path: Path, raw: Raw, family: str) -> ModelConfig:
         kv_elements = sum(2 * layer.num_key_value_heads * layer.head_dim for layer in heads)
         canvas = CanvasConfig(upstream.canvas_length, kv_elements, network)
         if text.use_bidirectional_attention == "all":
-            raise CheckpointError(f"{path}: an encoder that sees both ways is not supported: no prefix is exact")
+            raise CheckpointError(f"{path}: the encoder sees both ways, so no prefix is exact; not supported")
         return ModelConfig(
             hidden_size=text.hidden_size,
             layers=text.num_hidden_layers,
@@ -86,7 +86,7 @@ def network_tensors(config: ModelConfig) -> tuple[dict[str, torch.Size], dict[st
 
 
 def load_network(folder: Path, config: ModelConfig, dtype: torch.dtype, device: torch.device) -> Any:
-    """The network with the weights in `folder`, whose headers were checked before: the library makes up others."""
+    """The network with the weights in `folder`. Check headers first: the library makes up what is missing."""
     assert config.canvas is not None
     network = library().DiffusionGemmaForBlockDiffusion.from_pretrained(
         folder,
@@ -99,7 +99,7 @@ def load_network(folder: Path, config: ModelConfig, dtype: torch.dtype, device: 
 
 
 def one_device(devices: tuple[torch.device, ...], *, int8: bool) -> torch.device:
-    """The device of the whole network. Raises `ConfigError` for what it cannot be spread over or rounded to."""
+    """The device of the whole network. Raises `ConfigError` for several, and for int8."""
     if int8:
         raise ConfigError("DiffusionGemma is not rounded to int8 here; use --dtype bf16")
     if len(set(devices)) > 1:

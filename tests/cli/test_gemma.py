@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+
 from reference.gemma import CANVAS, write_gemma
 
 from .conftest import TEXTS, Run

@@ -95,7 +95,9 @@ def test_warmed_texts_begin_a_message(model: LoadedModel, registry: Registry) ->
         assert engine.submit(request).result().reuse.affixes[0].status == "hit"
 
 
-@pytest.mark.parametrize("policy", ["acache@0.3", "depth=1", "direct+contextual", "adaptive@0.9", "direct+once"])
+@pytest.mark.parametrize(
+    "policy", ["acache@0.3", "depth=1", "direct+contextual", "adaptive@0.9", "direct+once"]
+)
 def test_what_it_cannot_do_is_said(model: LoadedModel, policy: str) -> None:
     with Engine(model) as engine, pytest.raises(ConfigError, match="use policy direct, or full"):
         engine.submit(asked(policy)).result()

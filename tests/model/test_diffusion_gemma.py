@@ -79,7 +79,9 @@ def test_pages_one_after_another(model: DiffusionGemma) -> None:
     first, second = AFFIX[:5], AFFIX[7:]
     behind = (*BEFORE, *AFFIX[:7])
     pages = model.pages([first, second], [BEFORE, behind])
-    for page, alone in zip(pages, [model.pages([first], [BEFORE]), model.pages([second], [behind])], strict=True):
+    for page, alone in zip(
+        pages, [model.pages([first], [BEFORE]), model.pages([second], [behind])], strict=True
+    ):
         torch.testing.assert_close(page.keys[2], alone[0].keys[2])
     placed = [at(pages[0], len(BEFORE), 5), at(pages[1], len(behind), len(second))]
     served = [range(one.offset, one.offset + one.page.tokens) for one in placed]
