@@ -14,10 +14,11 @@ from ragcache.engine.loaded_model import check_vocabulary
 from ragcache.engine.placement import name_of, parse_dtype, pick_devices
 from ragcache.errors import CheckpointError
 from ragcache.model.catalog import DESCRIPTION, HubModel, find_config, find_model, offline
-from ragcache.model.checkpoint import Checkpoint, layout, size_bytes
+from ragcache.model.checkpoint import Checkpoint
 from ragcache.model.config import ModelConfig
 from ragcache.model.config_file import read_config, read_raw
 from ragcache.model.families import Family
+from ragcache.model.layout import layout, size_bytes
 from ragcache.model.memory import Load, free_bytes, memory_need
 from ragcache.model.remote_headers import remote_headers
 from ragcache.model.supported import FAMILIES

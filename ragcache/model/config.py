@@ -70,7 +70,7 @@ class ModelConfig:
     """One transformer with rotate-half RoPE, RMSNorm and SwiGLU MLPs; what families differ in are switches.
 
     Sizes are in elements, `max_tokens` is the window (prompt and canvas together) in tokens. With `canvas`
-    the network is another one, of which this says the sizes of its sliding layers.
+    the network is another one, of which this says the sizes of its first layer.
     """
 
     hidden_size: int

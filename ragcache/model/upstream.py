@@ -37,8 +37,8 @@ def read_network(path: Path, raw: Raw, family: str) -> ModelConfig:
     try:
         upstream = _upstream_config(network)
         text = upstream.text_config
-        heads = [text.per_layer_config[layer] for layer in range(text.num_hidden_layers)]
-        kv_elements = sum(2 * layer.num_key_value_heads * layer.head_dim for layer in heads)
+        layers = [text.per_layer_config[layer] for layer in range(text.num_hidden_layers)]
+        kv_elements = sum(2 * layer.num_key_value_heads * layer.head_dim for layer in layers)
         canvas = CanvasConfig(upstream.canvas_length, kv_elements, network)
         if text.use_bidirectional_attention == "all":
             raise CheckpointError(f"{path}: the encoder sees both ways, so no prefix is exact; not supported")
@@ -46,12 +46,12 @@ def read_network(path: Path, raw: Raw, family: str) -> ModelConfig:
             hidden_size=text.hidden_size,
             layers=text.num_hidden_layers,
             heads=text.num_attention_heads,
-            kv_heads=text.num_key_value_heads,
-            head_dim=text.head_dim,
+            kv_heads=layers[0].num_key_value_heads,
+            head_dim=layers[0].head_dim,
             mlp_size=text.intermediate_size,
             embedding_rows=text.vocab_size,
             max_tokens=text.max_position_embeddings,
-            rope_theta=float(text.rope_parameters["sliding_attention"]["rope_theta"]),
+            rope_theta=float(text.rope_parameters[text.layer_types[0]]["rope_theta"]),
             norm_eps=text.rms_norm_eps,
             qkv_bias=text.attention_bias,
             tied_head=text.tie_word_embeddings,

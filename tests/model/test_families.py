@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from ragcache.errors import CheckpointError
-from ragcache.model.checkpoint import blank_model
 from ragcache.model.families import tensor_names
 from ragcache.model.layers import Router, make_layer
+from ragcache.model.layout import blank_model
 from ragcache.model.supported import FAMILIES, MODEL_TYPES
 from reference.tiny import KINDS
 
