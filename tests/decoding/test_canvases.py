@@ -38,7 +38,9 @@ def answer(model: DiffusionGemma, canvases: int, seed: int) -> list[int]:
 
 
 @pytest.mark.parametrize("sure", [0.005, 50.0])  # no canvas comes to rest; every one that repeats itself does
-def test_equal_to_the_library(model: DiffusionGemma, sure: float) -> None:
+def test_equal_to_the_library(model: DiffusionGemma, sure: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    # for compiled networks, which this is not; it imports torch's compiler, which takes seconds
+    monkeypatch.setattr(torch.compiler, "cudagraph_mark_step_begin", lambda: None)
     model = DiffusionGemma(model.config, model.network)
     model.habits = replace(model.habits, sure=sure, steps=12)
     torch.manual_seed(3)
