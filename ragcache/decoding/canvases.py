@@ -71,9 +71,13 @@ def _one_canvas(
     return best.cpu()
 
 
-def _temperature(habits: CanvasHabits, step: int) -> float:
-    """Falls with the share of steps that are left, this one included."""
-    return habits.coldest + (habits.hottest - habits.coldest) * (habits.steps - step) / habits.steps
+def _temperature(habits: CanvasHabits, step: int) -> Tensor:
+    """Falls with the share of steps that are left, this one included.
+
+    In fp32 as transformers has it: guesses feed guesses, which makes much of a last bit.
+    """
+    left = torch.tensor(habits.steps - step) / habits.steps
+    return habits.coldest + (habits.hottest - habits.coldest) * left
 
 
 class _Noise:
