@@ -48,7 +48,7 @@ class CanvasHabits:
     def of(cls, said: Mapping[str, Any]) -> CanvasHabits:
         """Those that a generation config says, which the library has checked; None is nothing said."""
         ends = said.get("eos_token_id") or ()
-        given = {
+        given: dict[str, Any] = {
             "steps": said.get("max_denoising_steps"),
             "entropy_bound": _bound(said.get("sampler_config")),
             "coldest": said.get("t_min"),
