@@ -43,7 +43,7 @@ def test_names_are_those_of_the_checkpoints() -> None:
 
 
 def test_model_types_are_the_checkpoints_own() -> None:
-    assert set(MODEL_TYPES) == {"llada", "Dream", "sdar", "llada2_moe"}
+    assert set(MODEL_TYPES) == {"llada", "Dream", "sdar", "llada2_moe", "diffusion_gemma"}
     assert all(MODEL_TYPES[family.model_type] is family for family in FAMILIES.values())
 
 
