@@ -145,7 +145,7 @@ def main(
     Console(width=130).print(table)
     result = {
         "model": model,
-        "parameters": parameter_count(loaded.predictor),
+        "parameters": parameter_count(loaded.mask_predictor),
         "questions": len(found),
         "documents": documents,
         "mean_prompt_tokens": round(sum(prompts) / len(prompts)),

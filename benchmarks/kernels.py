@@ -20,7 +20,8 @@ from rich.table import Table
 from torch import Tensor
 
 from benchmarks.figures import timed, turns
-from ragcache.model.kernels import Kernel, flex, plain, triton_segment
+from ragcache.model.kernels import flex, plain, triton_segment
+from ragcache.model.kernels.choice import Kernel
 from ragcache.model.kernels.plain import Partial
 from ragcache.model.rope import Turn, frequencies
 

@@ -25,10 +25,11 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from benchmarks.figures import Figure, table_of
-from ragcache.model.checkpoint import blank_model, load_model
+from ragcache.model.checkpoint import load_model
 from ragcache.model.config import ModelConfig
 from ragcache.model.config_file import CONFIG, raw_config
 from ragcache.model.families import tensor_names
+from ragcache.model.layout import blank_model
 from ragcache.model.supported import FAMILIES
 from ragcache.model.weights import INDEX, weight_files
 

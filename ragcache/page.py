@@ -13,7 +13,8 @@ class Page:
     """Read-only KV of one affix, encoded alone at positions 0..n-1 (ACache; docs/architecture.md).
 
     `token_ids` is `[n]` int64 on the CPU. `keys` and `values` hold one tensor per layer,
-    `[kv_heads, n, head_dim]`; keys are stored **before** RoPE, so a page may stand at any offset.
+    `[kv_heads, n, head_dim]`; keys are stored **before** RoPE, so a page may stand at any offset. A network
+    that keeps them after it (`ragcache.model.diffusion_gemma`) has such pages, which fit one place.
     `hidden` holds `[n, hidden]` before some layers, for depth reuse. Nobody may write into these tensors:
     every request that uses the affix shares them.
     """

@@ -14,10 +14,11 @@ from ragcache.engine.loaded_model import check_vocabulary
 from ragcache.engine.placement import name_of, parse_dtype, pick_devices
 from ragcache.errors import CheckpointError
 from ragcache.model.catalog import DESCRIPTION, HubModel, find_config, find_model, offline
-from ragcache.model.checkpoint import Checkpoint, blank_model, size_bytes
+from ragcache.model.checkpoint import Checkpoint
 from ragcache.model.config import ModelConfig
 from ragcache.model.config_file import read_config, read_raw
 from ragcache.model.families import Family
+from ragcache.model.layout import layout, size_bytes
 from ragcache.model.memory import Load, free_bytes, memory_need
 from ragcache.model.remote_headers import remote_headers
 from ragcache.model.supported import FAMILIES
@@ -25,6 +26,7 @@ from ragcache.model.weights import read_tensors
 from ragcache.prompt import ChatTokenizer
 
 MOST_NAMED = 4
+CANVASES = "causal prompt, exact prefixes alone; bidirectional canvases"
 
 
 @dataclass(frozen=True)
@@ -44,11 +46,17 @@ def families() -> list[dict[str, Any]]:
             "name": family.name,
             "model_type": family.model_type,
             "examples": family.examples,
-            "attention": "block-causal" if "causal_block" in family.fields else "bidirectional",
+            "attention": _kind(family),
             **_habits(family),
         }
         for family in FAMILIES.values()
     ]
+
+
+def _kind(family: Family) -> str:
+    if family.upstream:
+        return CANVASES
+    return "block-causal" if "causal_block" in family.fields else "bidirectional"
 
 
 def _habits(family: Family) -> dict[str, str]:
@@ -65,9 +73,10 @@ def describe(model: str, ask: Ask, *, device: str, dtype: str) -> dict[str, Any]
     free = [free_bytes(one) for one in chosen]
     int8 = wanted == torch.int8
     kind = _stored(read_raw(folder)) if wanted is None or int8 else wanted
-    shapes = {name: parameter.shape for name, parameter in blank_model(config).named_parameters()}
+    shapes, _, _ = layout(config)
     options = with_defaults(DecodingOptions(), config)
     answer = ask.max_tokens or options.max_tokens
+    answer = config.answer_tokens(answer)
     load = Load(ask.batch, ask.affix_tokens, ask.prompt_tokens, answer, options.block_length or answer)
     need = memory_need(config, kind, size_bytes(shapes, kind, int8=int8), load)
     return {
@@ -87,6 +96,8 @@ def describe(model: str, ask: Ask, *, device: str, dtype: str) -> dict[str, Any]
 
 def attention(config: ModelConfig) -> str:
     """One phrase: heads, and who sees whom."""
+    if config.canvas is not None:
+        return f"{config.heads} heads, {CANVASES} of {config.canvas.length}"
     sight = f"blocks of {config.causal_block}, causal" if config.causal_block else "bidirectional"
     return f"{config.heads} heads, {config.kv_heads} of keys and values, {sight}"
 

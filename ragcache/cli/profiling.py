@@ -18,12 +18,13 @@ def measure_depth(
 ) -> dict[str, Any]:
     """What was written to the model's profile, and its `path`. Raises ragcache's typed errors."""
     loaded = load(model, device=device, dtype=dtype)
+    predictor = loaded.mask_predictor
     ids = [loaded.tokenizer.encode(text).ids for text in texts]
     err = console(stderr=True)
     with Progress(console=err, disable=not err.is_terminal, transient=True) as bar:
         task = bar.add_task("profile-depth", total=None)
         profile = profiler.measure(
-            loaded.predictor,
+            predictor,
             ids,
             name=loaded.name,
             progress=lambda done, total: bar.update(task, completed=done, total=total),

@@ -35,8 +35,9 @@ class Canvas:
 
     @classmethod
     def of(cls, config: ModelConfig, prompt: Sequence[int], length: int, block_length: int) -> Self:
-        """The canvas of a model."""
+        """The canvas of a model, of `length` tokens or as many more as fill its canvases."""
         causal, shift = bool(config.causal_block), int(config.logits_shift)
+        length = config.answer_tokens(length)
         return cls(prompt, length, block_length, config.mask_id, causal=causal, shift=shift)
 
     @property

@@ -1,7 +1,7 @@
 """Commit rules: how many of the most confident masked positions become tokens after a forward.
 
 Sources: Fast-dLLM (arXiv 2505.22618) for the threshold and factor rules, LLaDA (arXiv 2502.09992) for fixed
-steps, Dream (arXiv 2508.15487) for times.
+steps, Dream (arXiv 2508.15487) for times, arXiv 2505.24857 for the entropy bound.
 """
 
 from __future__ import annotations
@@ -94,3 +94,19 @@ class Factor:
             if (n + 1) * (1.0 - value) >= self.factor:
                 return max(1, n - 1)
         return len(confidence)
+
+
+@dataclass(frozen=True)
+class EntropyBound:
+    """The n of least entropy whose entropies, but for the largest, sum to at most `bound` nats: what these
+    tokens can tell of one another. Confidences are negative entropies."""
+
+    bound: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not self.bound > 0:
+            raise ConfigError(f"an entropy bound must be positive, not {self.bound} (usual: 0.1)")
+
+    def count(self, confidence: Tensor, *, step: int, masked_at_start: int) -> int:
+        """See `CommitRule`."""
+        return max(1, int(((confidence - confidence.cumsum(0)) <= self.bound).sum()))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 
-from ragcache.decoding.commit import CommitRule, ConfidenceThreshold, Times
+from ragcache.decoding.commit import CommitRule, ConfidenceThreshold, EntropyBound, Times
 from ragcache.decoding.denoise import DecodingOptions
 from ragcache.errors import ConfigError
 from ragcache.model.config import ModelConfig
@@ -46,6 +46,12 @@ DEFAULTS: Mapping[str, DecodingDefaults] = MappingProxyType(
             "low_confidence",
             "model card of LLaDA 2.0: threshold 0.95, blocks of 32",
         ),
+        "diffusion_gemma": DecodingDefaults(
+            None,
+            EntropyBound(0.1),
+            "entropy",
+            "transformers' defaults, where generation_config.json says nothing else; arXiv 2505.24857",
+        ),
     }
 )
 
@@ -65,8 +71,10 @@ def with_defaults(options: DecodingOptions, config: ModelConfig) -> DecodingOpti
     """`options`, with the family's habits where they say nothing.
 
     Raises `ConfigError` for a block that a block-causal model cannot decode: its blocks are those of its
-    attention.
+    attention. And for anything but a length and a seed given to a model with a sampler of its own.
     """
+    if config.canvas is not None:
+        return _own_sampler(options, config.canvas.length)
     habits, block = DEFAULTS[config.family], config.causal_block
     if block and options.block_length not in (None, block):
         raise ConfigError(
@@ -80,6 +88,19 @@ def with_defaults(options: DecodingOptions, config: ModelConfig) -> DecodingOpti
         confidence=options.confidence or habits.confidence,
         top_k=options.top_k or habits.top_k,
     )
+
+
+def _own_sampler(options: DecodingOptions, canvas: int) -> DecodingOptions:
+    """`options` with blocks that are canvases."""
+    usual = DecodingOptions(max_tokens=options.max_tokens, seed=options.seed)
+    if options.block_length == canvas:
+        usual = replace(usual, block_length=canvas)
+    if odd := [f.name for f in fields(options) if getattr(options, f.name) != getattr(usual, f.name)]:
+        raise ConfigError(
+            f"{', '.join(odd)}: this model denoises canvases of {canvas} tokens with a sampler of its own, "
+            "set by its generation_config.json; leave all but max_tokens and seed out"
+        )
+    return replace(options, block_length=canvas)
 
 
 def with_sampler(

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import torch
 
-from ragcache.decoding.step import Step, forward
+from ragcache.decoding.step import Predictor, Step, forward
 from ragcache.model.attention import GatherKV
+from ragcache.model.diffusion_gemma import DiffusionGemma
 from ragcache.model.recorder import PageRecorder
-from ragcache.model.transformer import MaskPredictor
 from ragcache.page import Page
 
 
@@ -34,7 +34,7 @@ ALONE = Scaffold()
 
 
 def encode_affixes(
-    predictor: MaskPredictor,
+    predictor: Predictor,
     affixes: Sequence[Sequence[int]],
     *,
     scaffolds: Sequence[Scaffold] | None = None,
@@ -43,10 +43,14 @@ def encode_affixes(
     """Pages of several affixes, in one ragged forward (ACache encodes each alone, at positions 0..n-1).
 
     With `scaffolds`, one per affix, each is encoded within its own. A page holds the affix's rows only, with
-    the hidden states before each of the layers `depths`.
+    the hidden states before each of the layers `depths`. DiffusionGemma, which looks back only, has neither
+    these nor a use for what stands behind an affix.
     """
+    around = scaffolds or [ALONE] * len(affixes)
+    if isinstance(predictor, DiffusionGemma):
+        return predictor.pages(affixes, [own.before for own in around])
     steps, recorders = [], []
-    for ids, scaffold in zip(affixes, scaffolds or [ALONE] * len(affixes), strict=True):
+    for ids, scaffold in zip(affixes, around, strict=True):
         token_ids = torch.tensor([*scaffold.before, *ids, *scaffold.after], dtype=torch.int64)
         kv = GatherKV(predictor.config, len(token_ids), (), predictor.dtype, predictor.devices)
         start = len(scaffold.before)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias, TypeVar, cast
 
 import torch
 from torch import Tensor
 
 from ragcache.model.attention import RequestKV
+from ragcache.model.diffusion_gemma import DiffusionGemma, EncodedPrompt
 from ragcache.model.path import RowPath
 from ragcache.model.ragged import Observer, RaggedKV
 from ragcache.model.rows import Rows
 from ragcache.model.transformer import MaskPredictor
 
+Predictor: TypeAlias = MaskPredictor | DiffusionGemma
 StepKind = Literal["full", "encode", "probe", "refresh", "refine"]
 
 
@@ -23,14 +25,14 @@ class Step:
     """One request's part of a forward; `kind` says what for (full, encode, probe, refresh or refine).
 
     Rows are given by `positions` `[n]` and `token_ids` `[n]`; logits are wanted at the rows `sample` `[m]`,
-    indices into `positions`. K/V go to `kv`; `observer` looks on; `path` says which layers compute which rows
-    (None: every row, all the way).
+    indices into `positions`. K/V go to `kv`, which is of the predictor's kind; `observer` looks
+    on; `path` says which layers compute which rows (None: every row, all the way).
     """
 
     positions: Tensor
     token_ids: Tensor
     sample: Tensor
-    kv: RequestKV
+    kv: RequestKV | EncodedPrompt
     observer: Observer | None = None
     kind: StepKind = "refine"
     path: RowPath | None = None
@@ -46,12 +48,22 @@ T = TypeVar("T")
 Work: TypeAlias = Generator[Step, Tensor, T]
 
 
-def forward(predictor: MaskPredictor, steps: Sequence[Step]) -> list[Tensor]:
-    """Run the steps of several requests in one forward; each one's logits `[m, vocabulary]`."""
+def forward(predictor: Predictor, steps: Sequence[Step]) -> list[Tensor]:
+    """Run the steps of several requests in one forward; each one's logits `[m, vocabulary]`.
+
+    A network that is not ours knows no ragged rows: it has a forward for each step, whose last rows are
+    sampled.
+    """
+    if isinstance(predictor, DiffusionGemma):
+        return [
+            predictor.logits(s.positions, s.token_ids, len(s.sample), cast(EncodedPrompt, s.kv))
+            for s in steps
+        ]
     device = predictor.device
     rows = Rows.join([Rows.single(s.token_ids.to(device), s.positions.to(device)) for s in steps])
     sampled = torch.cat([s.sample + start for s, (start, _) in zip(steps, rows.spans(), strict=True)])
-    attention = RaggedKV([s.kv for s in steps], [s.observer for s in steps], [s.path for s in steps])
+    own = [cast(RequestKV, s.kv) for s in steps]
+    attention = RaggedKV(own, [s.observer for s in steps], [s.path for s in steps])
     with torch.inference_mode():
         hidden = predictor(rows, attention, sampled.to(device))
         logits = predictor.logits(hidden) if len(sampled) else hidden
@@ -63,7 +75,7 @@ def advance(work: Work[T], logits: Tensor | None) -> Step:
     return next(work) if logits is None else work.send(logits)
 
 
-def run(predictor: MaskPredictor, work: Work[T]) -> T:
+def run(predictor: Predictor, work: Work[T]) -> T:
     """Run one piece of work to its end (a batch of one)."""
     logits: Tensor | None = None
     while True:

@@ -11,7 +11,9 @@ from concurrent.futures import Future
 from dataclasses import replace
 
 from ragcache.closing import Closing
+from ragcache.decoding.encode import Scaffold
 from ragcache.engine.costs import RowCost
+from ragcache.engine.exact_session import ExactSession, exact_need, exact_policy, only_in_front
 from ragcache.engine.job import Job, Ready
 from ragcache.engine.kv_budget import Grant, KVBudget
 from ragcache.engine.loaded_model import LoadedModel
@@ -113,7 +115,8 @@ class Engine(Closing):
         """
         registered = self._source.registered({*self.shared, *shared}) if self.match_registered else {}
         least = max(self.min_affix_tokens, min_tokens)
-        return tokenize(prompt, self.model.tokenizer, registered=registered, min_tokens=least)
+        found = tokenize(prompt, self.model.tokenizer, registered=registered, min_tokens=least)
+        return only_in_front(found) if self.model.exact_only else found
 
     def preview(self, request: Request) -> Preview:
         """What `request` would reuse now. Nothing is computed, and no hit or miss is counted.
@@ -125,11 +128,12 @@ class Engine(Closing):
         stored = None
         if policy.reuses:
             stored = self._source.stored(
-                prompt.spans, self._need(request, policy, self._profile.table(policy))
+                prompt.spans, self._need(request, prompt, policy, self._profile.table(policy))
             )
         sections = sections_of(prompt, stored, self.model.tokenizer.decode)
-        window = self.model.predictor.config.max_tokens
-        return Preview(tuple(sections), request.options.max_tokens, window, policy.name)
+        config = self.model.predictor.config
+        answer = config.answer_tokens(request.options.max_tokens)
+        return Preview(tuple(sections), answer, config.max_tokens, policy.name)
 
     @property
     def pages_peak_bytes(self) -> int:
@@ -137,8 +141,12 @@ class Engine(Closing):
         return self._residency.peak_bytes
 
     def resolve_policy(self, policy: ReusePolicy | None = None) -> ReusePolicy:
-        """What a request with `policy` gets: the engine's own for None, the profile's for `auto`."""
-        return self._profile.resolve(policy or self.policy)
+        """What a request with `policy` gets: the engine's own for None, the profile's for `auto`.
+
+        Raises `ConfigError` for one that the model cannot follow.
+        """
+        wanted = policy or self.policy
+        return exact_policy(wanted) if self.model.exact_only else self._profile.resolve(wanted)
 
     def submit(
         self, request: Request, on_text: Callable[[str], None] = lambda text: None, *, wait: bool = False
@@ -194,7 +202,10 @@ class Engine(Closing):
             if len(ids) > limit:
                 raise PromptTooLongError(len(ids), limit, what="affix")
             spans.append(AffixSpan(name, text, ids, 0, 0, len(ids)))
-        return self._source.resolve(spans, Need(codec=self.codec, shared=self.shared), keep=True)
+        need = Need(codec=self.codec, shared=self.shared)
+        if self.model.exact_only:  # as a user's message begins; behind a system prompt it is another page
+            need = exact_need(replace(need, within=Scaffold(scaffold_for("", self.model).before)))
+        return self._source.resolve(spans, need, keep=True)
 
     def warm_names(self, names: Sequence[str]) -> Resolved:
         """`warm` for the texts of registered names, found in the engine's namespace or, where shared, there.
@@ -249,8 +260,9 @@ class Engine(Closing):
         started = time.perf_counter()
         policy = self.resolve_policy(request.policy)
         prompt = self._tokenize(request, policy)
-        check_window(prompt, request, self.model.predictor.config.max_tokens)
-        tokens = prompt.tokens + request.options.max_tokens
+        config = self.model.predictor.config
+        check_window(prompt, request, config)
+        tokens = prompt.tokens + config.answer_tokens(request.options.max_tokens)
         return Ready(prompt, policy, self._profile.table(policy), tokens, time.perf_counter() - started)
 
     def _begin(self, job: Job, grant: Grant) -> None:
@@ -258,8 +270,8 @@ class Engine(Closing):
         ready, request = job.ready, job.request
         assert ready is not None
         spans = ready.prompt.spans if ready.policy.reuses else ()
-        resolved = self._source.resolve(spans, self._need(request, ready.policy, ready.table))
-        session = Session(
+        resolved = self._source.resolve(spans, self._need(request, ready.prompt, ready.policy, ready.table))
+        session = (ExactSession if self.model.exact_only else Session)(
             request,
             ready.prompt,
             self._residency.place(resolved, job.held),
@@ -272,12 +284,16 @@ class Engine(Closing):
         )
         job.work = session.work(job.on_text)
 
-    def _need(self, request: Request, policy: ReusePolicy, table: DepthTable | None) -> Need:
+    def _need(
+        self, request: Request, prompt: TokenizedPrompt, policy: ReusePolicy, table: DepthTable | None
+    ) -> Need:
         need = Need(
             table.checkpoints if table else (),
             codec=request.codec or self.codec,
             shared=(*self.shared, *request.shared),
         )
+        if self.model.exact_only:
+            return exact_need(replace(need, ids=prompt.token_ids))
         if not policy.contextual:
             return need
         within, outside = scaffold_for(request.prompt, self.model), system_text(request.prompt)
@@ -291,7 +307,8 @@ class Engine(Closing):
         policy = self.resolve_policy(request.policy)
         if policy.reuses:
             prompt = self._tokenize(request, policy)
-            self._source.prefetch(prompt.spans, self._need(request, policy, self._profile.table(policy)))
+            need = self._need(request, prompt, policy, self._profile.table(policy))
+            self._source.prefetch(prompt.spans, need)
 
 
 def _is_blank(prompt: Prompt | str) -> bool:

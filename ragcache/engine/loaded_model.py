@@ -8,12 +8,14 @@ from pathlib import Path
 import torch
 
 from ragcache.decoding.encode import ALONE, Scaffold
+from ragcache.decoding.step import Predictor
 from ragcache.engine.placement import Device, name_of, parse_dtype, pick_devices, pick_precision
-from ragcache.errors import CheckpointError
+from ragcache.errors import CheckpointError, ConfigError
 from ragcache.model.catalog import find_checkpoint
 from ragcache.model.checkpoint import Checkpoint
 from ragcache.model.config import ModelConfig
 from ragcache.model.config_file import read_config
+from ragcache.model.diffusion_gemma import EXACT_ONLY, DiffusionGemma
 from ragcache.model.fingerprint import fingerprint
 from ragcache.model.supported import FAMILIES
 from ragcache.model.transformer import MaskPredictor
@@ -28,11 +30,23 @@ class LoadedModel:
     """`stop_ids` end an answer: EOS and the end of turn. `adapter` says what changed the weights."""
 
     name: str
-    predictor: MaskPredictor
+    predictor: Predictor
     tokenizer: ChatTokenizer
     fingerprint: str
     stop_ids: frozenset[int]
     adapter: str = "none"
+
+    @property
+    def exact_only(self) -> bool:
+        """Whether it can reuse nothing but the affixes that a prompt begins with."""
+        return isinstance(self.predictor, DiffusionGemma)
+
+    @property
+    def mask_predictor(self) -> MaskPredictor:
+        """The predictor, where it is our own network. Raises `ConfigError` where it is not."""
+        if isinstance(self.predictor, DiffusionGemma):
+            raise ConfigError(f"{self.name}: {EXACT_ONLY}")
+        return self.predictor
 
     @property
     def dtype(self) -> str:
@@ -74,8 +88,9 @@ class LoadedModel:
 def load_predictor(
     model: str, *, device: Device = "auto", dtype: torch.dtype | str | None = None
 ) -> MaskPredictor:
-    """The mask predictor alone, without a tokenizer; see `load`."""
-    return _load_weights(find_checkpoint(model), device, dtype)[0]
+    """The mask predictor alone, without a tokenizer; see `load`. Raises `ConfigError` for another network."""
+    checkpoint, kind, chosen, int8 = _opened(find_checkpoint(model), device, dtype)
+    return checkpoint.load(kind, chosen, int8=int8)
 
 
 def load_fingerprint(model: str) -> tuple[int, str]:
@@ -104,19 +119,28 @@ def load(model: str, *, device: Device = "auto", dtype: torch.dtype | str | None
     config = read_config(folder)
     tokenizer = ChatTokenizer.from_folder(folder)  # before the weights, which take longer
     check_vocabulary(folder, tokenizer, config)
-    predictor, adapter = _load_weights(folder, device, dtype)
+    checkpoint, kind, chosen, int8 = _opened(folder, device, dtype)
+    predictor: Predictor
+    if config.canvas is None:
+        predictor, own_ends = checkpoint.load(kind, chosen, int8=int8), frozenset[int]()
+    else:
+        predictor = checkpoint.load_network(kind, chosen, int8=int8)
+        own_ends = predictor.habits.ends
     digest = fingerprint(folder, config)
     name = model if model == "nano" or not Path(model).is_dir() else str(Path(model).resolve())
-    return LoadedModel(name, predictor, tokenizer, digest, stop_ids(tokenizer, config), adapter)
+    ends = stop_ids(tokenizer, config) | own_ends
+    return LoadedModel(name, predictor, tokenizer, digest, ends, INT8 if int8 else "none")
 
 
-def _load_weights(folder: Path, device: Device, dtype: torch.dtype | str | None) -> tuple[MaskPredictor, str]:
-    """The predictor, and what changed its weights."""
+def _opened(
+    folder: Path, device: Device, dtype: torch.dtype | str | None
+) -> tuple[Checkpoint, torch.dtype, tuple[torch.device, ...], bool]:
+    """The checkpoint, and how to load it: in what dtype, on which devices, with int8 weights or not."""
     asked = parse_dtype(dtype) if isinstance(dtype, str) else dtype
     checkpoint = Checkpoint.open(folder)
     chosen = pick_devices(device, checkpoint.config.layers)
     kind, int8 = pick_precision(asked, checkpoint, chosen)
-    return checkpoint.load(kind, chosen, int8=int8), INT8 if int8 else "none"
+    return checkpoint, kind, chosen, int8
 
 
 def stop_ids(tokenizer: ChatTokenizer, config: ModelConfig) -> frozenset[int]:

@@ -56,6 +56,7 @@ class Need:
 
     `outside` is text that the scaffold holds itself (the system prompt): it is encoded alone. Pages are
     stored, and seen, as `codec` keeps them. `shared` names affixes that may come from the shared namespace.
+    Pages that fit one context alone are encoded behind what stands before them in the prompt of these `ids`.
     """
 
     depths: tuple[int, ...] = ()
@@ -63,9 +64,12 @@ class Need:
     outside: str = ""
     codec: str = "raw"
     shared: tuple[str, ...] = ()
+    ids: tuple[int, ...] = ()
 
     def scaffold(self, span: AffixSpan) -> Scaffold:
         """The scaffold of one affix."""
+        if self.ids:
+            return Scaffold(self.ids[: span.start])
         return ALONE if self.outside and span.text in self.outside else self.within
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ragcache.decoding.canvas import Canvas
 from ragcache.decoding.defaults import with_defaults
-from ragcache.decoding.denoise import denoise
+from ragcache.decoding.denoise import DecodingOptions, denoise
 from ragcache.decoding.step import Step, Work
 from ragcache.engine.answer import AnswerReader
 from ragcache.engine.clock import Clock
@@ -22,11 +22,22 @@ from ragcache.engine.request import AffixUse, Completion, Request, ReuseReport, 
 from ragcache.engine.trace import Trace
 from ragcache.errors import PromptTooLongError
 from ragcache.model.attention import Backend, GatherKV
+from ragcache.model.config import ModelConfig
 from ragcache.model.segment import Segment
 from ragcache.prompt import AffixSpan, TokenizedPrompt
 from ragcache.reuse.depth import DepthTable
-from ragcache.reuse.plan import Plan, make_plan
+from ragcache.reuse.plan import make_plan
 from ragcache.reuse.policy import ReusePolicy
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What decoding came to: positions `decided`, those computed (`live`), anchors among them with scores."""
+
+    decided: int
+    live: Tensor
+    anchors: Tensor
+    scores: dict[int, float]
 
 
 @dataclass(frozen=True)
@@ -63,43 +74,56 @@ class Session:
             on_text(reader.streamable(ids))
             return reader.read(ids).ended
 
-        segments = place(self.prompt.spans, self.resolved)
-        plan = yield from clock.time(
-            make_plan(self.model.predictor, canvas, segments, self.policy, self.backend, self.table)
-        )
-        self.keep(plan.kv.size_bytes + self._compared_bytes(canvas.tokens))
-        decided = yield from clock.time(
-            denoise(canvas, plan.at_block, plan.kv, options, ended, self.model.stop_ids)
-        )
+        outcome = yield from self._decode(canvas, options, ended, clock)
         total_s = time.perf_counter() - started
         if self.request.compare:
             yield from clock.time(self._full_forward(canvas))
-        ids = canvas.answer()[:decided]
+        ids = canvas.answer()[: outcome.decided]
         answer = reader.read(ids)
+        report = self._report(outcome.live)
         return Completion(
             text=answer.text.strip(),
             token_ids=tuple(ids[: answer.tokens]),
             finish_reason="stop" if answer.ended else "length",
-            reuse=self._report(plan.live),
+            reuse=report,
             timings=self._timings(clock, total_s),
             forwards=clock.forwards.total() - clock.forwards["full"],
             refreshes=clock.forwards["refresh"],
             rows=sum(clock.rows.values()) - clock.rows.get("full", 0.0),
-            full_rows=clock.forwards["refresh"] * canvas.tokens + clock.rows.get("refine", 0.0),
+            full_rows=self._full_rows(clock, canvas, report),
             live_rows=clock.first_rows / canvas.tokens,
             bytes_read=self.resolved.bytes_read,
-            trace=self._trace(canvas, plan, clock) if self.request.trace else None,
+            trace=self._trace(canvas, outcome, clock) if self.request.trace else None,
             first_logits=clock.first_logits,
             model=self.model.name,
             policy=self.policy.name,
         )
 
-    def _trace(self, canvas: Canvas, plan: Plan, clock: Clock) -> Trace:
+    def _decode(
+        self, canvas: Canvas, options: DecodingOptions, ended: Callable[[list[int]], bool], clock: Clock
+    ) -> Work[Outcome]:
+        """Fill the canvas, the steps timed by `clock`, until `ended` says so of the answer so far."""
+        segments = place(self.prompt.spans, self.resolved)
+        plan = yield from clock.time(
+            make_plan(self.model.mask_predictor, canvas, segments, self.policy, self.backend, self.table)
+        )
+        self.keep(plan.kv.size_bytes + self._compared_bytes(canvas.tokens))
+        decided = yield from clock.time(
+            denoise(canvas, plan.at_block, plan.kv, options, ended, self.model.stop_ids)
+        )
+        scores = dict(zip(plan.scored.tolist(), plan.scores.tolist(), strict=True))
+        return Outcome(decided, plan.live, plan.anchors, scores)
+
+    def _full_rows(self, clock: Clock, canvas: Canvas, report: ReuseReport) -> float:
+        """Rows of as many steps without reuse: every refresh computes everything."""
+        return clock.forwards["refresh"] * canvas.tokens + clock.rows.get("refine", 0.0)
+
+    def _trace(self, canvas: Canvas, outcome: Outcome, clock: Clock) -> Trace:
         return Trace(
             token_ids=tuple(canvas.token_ids.tolist()),
             prompt_tokens=canvas.prompt_tokens,
-            anchors=tuple(plan.anchors.tolist()),
-            scores=dict(zip(plan.scored.tolist(), plan.scores.tolist(), strict=True)),
+            anchors=tuple(outcome.anchors.tolist()),
+            scores=outcome.scores,
             steps=tuple(clock.steps),
         )
 
@@ -108,7 +132,7 @@ class Session:
 
     def _full_forward(self, canvas: Canvas) -> Work[None]:
         """The refresh that a request without reuse would make: every row, for comparison."""
-        predictor = self.model.predictor
+        predictor = self.model.mask_predictor
         kv = GatherKV(predictor.config, canvas.tokens, (), predictor.dtype, predictor.devices)
         rows = torch.arange(canvas.tokens)
         start, stop = next(canvas.blocks())
@@ -160,8 +184,8 @@ def place(spans: Sequence[AffixSpan], resolved: Resolved) -> list[Segment]:
     return segments
 
 
-def check_window(prompt: TokenizedPrompt, request: Request, limit: int) -> None:
+def check_window(prompt: TokenizedPrompt, request: Request, config: ModelConfig) -> None:
     """Raise `PromptTooLongError` when prompt and canvas exceed the window; nothing is truncated."""
-    needed = prompt.tokens + request.options.max_tokens
-    if needed > limit:
-        raise PromptTooLongError(needed, limit)
+    needed = prompt.tokens + config.answer_tokens(request.options.max_tokens)
+    if needed > config.max_tokens:
+        raise PromptTooLongError(needed, config.max_tokens)

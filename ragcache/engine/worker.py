@@ -12,7 +12,7 @@ from typing import TypeAlias
 import torch
 from torch import Tensor
 
-from ragcache.decoding.step import Step, forward
+from ragcache.decoding.step import Predictor, Step, forward
 from ragcache.engine.costs import RowCost
 from ragcache.engine.isolation import isolate
 from ragcache.engine.job import Job
@@ -20,7 +20,6 @@ from ragcache.engine.kv_budget import Grant
 from ragcache.engine.scheduler import Scheduler
 from ragcache.engine.waiting import WaitingQueue
 from ragcache.errors import WorkerDiedError
-from ragcache.model.transformer import MaskPredictor
 
 log = logging.getLogger(__name__)
 # Called after every forward with its steps and the seconds it took.
@@ -38,7 +37,7 @@ class Worker(threading.Thread):
 
     def __init__(
         self,
-        predictor: MaskPredictor,
+        predictor: Predictor,
         waiting: WaitingQueue,
         scheduler: Scheduler,
         max_batch: int,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,16 +12,18 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from ragcache.devices import Devices, of_layers
-from ragcache.errors import CheckpointError
-from ragcache.model.blank import blank
+from ragcache.errors import CheckpointError, ConfigError
 from ragcache.model.config import ModelConfig
 from ragcache.model.config_file import CONFIG, raw_config, read_config
+from ragcache.model.diffusion_gemma import EXACT_ONLY, DiffusionGemma
 from ragcache.model.families import tensor_names
-from ragcache.model.int8 import CODE_BYTES, coder, is_coded
+from ragcache.model.int8 import coder, is_coded
 from ragcache.model.layers import kept_in_fp32
+from ragcache.model.layout import blank_model, layout, size_bytes
 from ragcache.model.memory import check_room
 from ragcache.model.supported import FAMILIES
 from ragcache.model.transformer import MaskPredictor
+from ragcache.model.upstream import one_device
 from ragcache.model.weights import (
     DTYPES,
     INDEX,
@@ -55,10 +57,10 @@ class Checkpoint:
         Raises `CheckpointError` naming the field, tensor or file at fault.
         """
         config = read_config(folder)
-        shapes = {name: p.shape for name, p in blank_model(config).named_parameters()}
-        names = tensor_names(FAMILIES[config.family], shapes)
+        shapes, names, tied = layout(config)
         if stored is None:
             stored = read_headers(weight_files(folder))
+        stored = {**{tied[n]: t for n, t in stored.items() if n in tied}, **_without(stored, tied)}
         check_fit(folder, stored, {t: tuple(shapes[name] for name in held) for t, held in names.items()})
         files = tuple(dict.fromkeys(tensor.file for tensor in stored.values()))
         return cls(folder, config, files, stored, names, shapes)
@@ -89,8 +91,10 @@ class Checkpoint:
         The embedding lies beside the first layer, the head beside the last one (a tied one: beside the
         embedding). With `int8` the layers' matrices become codes as soon as they are read.
         Raises `ModelTooLargeError` before reading, when it does not fit, and `MissingDependencyError` without
-        torchao.
+        torchao, `ConfigError` for a network that is not ours (`load_network`).
         """
+        if self.config.canvas is not None:
+            raise ConfigError(f"{self.folder}: {EXACT_ONLY}")
         wanted, code = dtype or self.dtype, coder() if int8 else None
         place = self._places(of_layers(devices, self.config.layers))
         for device in dict.fromkeys(place.values()):
@@ -110,6 +114,15 @@ class Checkpoint:
             model.head.weight = model.embed.weight
         return model.requires_grad_(False).eval()
 
+    def load_network(self, dtype: torch.dtype, devices: Devices, *, int8: bool = False) -> DiffusionGemma:
+        """The same for a network that is transformers' own, which it reads on the CPU first.
+
+        Raises `ConfigError` for int8 and for several devices.
+        """
+        device = one_device(of_layers(devices, self.config.layers), int8=int8)
+        check_room(str(self.folder), self.size_bytes(dtype), device)
+        return DiffusionGemma.load(self.folder, self.config, dtype, device)
+
     def _places(self, layers: tuple[torch.device, ...]) -> dict[str, torch.device]:
         """The device of every parameter."""
 
@@ -121,21 +134,8 @@ class Checkpoint:
         return {name: place(name) for name in self.shapes}
 
 
-def size_bytes(shapes: Mapping[str, torch.Size], dtype: torch.dtype, *, int8: bool = False) -> int:
-    """Bytes of the parameters with these `shapes` in a model of `dtype`, perhaps with int8 weights."""
-
-    def size(name: str, shape: torch.Size) -> int:
-        if int8 and is_coded(name, shape):
-            return shape.numel() * CODE_BYTES + shape[0] * dtype.itemsize  # codes and scales
-        return shape.numel() * (torch.float32 if kept_in_fp32(name) else dtype).itemsize
-
-    return sum(size(name, shape) for name, shape in shapes.items())
-
-
-def blank_model(config: ModelConfig) -> MaskPredictor:
-    """The network without weights."""
-    with blank():
-        return MaskPredictor(config)
+def _without(stored: Mapping[str, Stored], names: Collection[str]) -> dict[str, Stored]:
+    return {name: tensor for name, tensor in stored.items() if name not in names}
 
 
 def load_model(

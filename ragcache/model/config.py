@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from dataclasses import MISSING, asdict, dataclass, fields
@@ -48,10 +49,28 @@ class ExpertsConfig:
 
 
 @dataclass(frozen=True)
+class CanvasConfig:
+    """A network that is not ours (`ragcache.model.diffusion_gemma`): a causal encoder, and canvases over it.
+
+    A canvas has `length` tokens. Layers differ in their heads: `kv_elements` is what one token's KV takes in
+    all of them. `network` is the whole config.json as canonical JSON, of which the library makes the network.
+    """
+
+    length: int
+    kv_elements: int
+    network: str
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.length <= LARGEST_SIZE:
+            raise CheckpointError(f"config: a canvas of {self.length} tokens; give 1 or more")
+
+
+@dataclass(frozen=True)
 class ModelConfig:
     """One transformer with rotate-half RoPE, RMSNorm and SwiGLU MLPs; what families differ in are switches.
 
-    Sizes are in elements, `max_tokens` is the window (prompt and canvas together) in tokens.
+    Sizes are in elements, `max_tokens` is the window (prompt and canvas together) in tokens. With `canvas`
+    the network is another one, of which this says the sizes of its first layer.
     """
 
     hidden_size: int
@@ -75,6 +94,7 @@ class ModelConfig:
     qk_norm: bool = False  # RMSNorm of every head's queries and keys, before RoPE
     partial_rotary: float = 1.0  # share of a head that RoPE turns
     experts: ExpertsConfig | None = None
+    canvas: CanvasConfig | None = None
 
     def __post_init__(self) -> None:
         sizes = "hidden_size", "layers", "heads", "kv_heads", "mlp_size", "embedding_rows", "max_tokens"
@@ -114,12 +134,22 @@ class ModelConfig:
     @property
     def kv_elements_per_token(self) -> int:
         """KV elements stored per token (multiply by the dtype's size for bytes)."""
+        if self.canvas is not None:
+            return self.canvas.kv_elements
         return 2 * self.layers * self.kv_heads * self.head_dim
 
     @property
     def rope(self) -> str:
-        """Canonical RoPE settings: part of every affix key."""
+        """Canonical RoPE settings: part of every affix key. They say so where keys are kept after RoPE."""
+        if self.canvas is not None:
+            network = hashlib.sha256(self.canvas.network.encode()).hexdigest()
+            return json.dumps({"style": "applied", "network": network})
         return json.dumps({"style": "rotate_half", "theta": self.rope_theta, "dim": self.rotary_dim})
+
+    def answer_tokens(self, max_tokens: int) -> int:
+        """Positions that an answer of up to `max_tokens` takes: whole canvases, where the model has such."""
+        length = self.canvas.length if self.canvas is not None else 1
+        return -(-max_tokens // length) * length
 
     def canonical(self) -> str:
         """Stable text of all fields, for fingerprints; a switch that is off leaves no trace."""

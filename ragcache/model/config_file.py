@@ -12,6 +12,7 @@ from ragcache.errors import CheckpointError
 from ragcache.model.config import ExpertsConfig, ModelConfig
 from ragcache.model.families import Raw, Sources
 from ragcache.model.supported import FAMILIES, MODEL_TYPES
+from ragcache.model.upstream import read_network
 
 CONFIG = "config.json"
 T = TypeVar("T", ModelConfig, ExpertsConfig)
@@ -20,7 +21,8 @@ T = TypeVar("T", ModelConfig, ExpertsConfig)
 def read_config(folder: Path) -> ModelConfig:
     """Read `config.json` of a checkpoint folder; every field is read, none is guessed.
 
-    Raises `CheckpointError` that names the missing file or field, or the unsupported `model_type`.
+    Raises `CheckpointError` that names the missing file or field, or the unsupported `model_type`, and
+    `MissingDependencyError` for a network that is transformers' own, without it.
     """
     path = folder / CONFIG
     raw = read_raw(folder)
@@ -29,6 +31,8 @@ def read_config(folder: Path) -> ModelConfig:
     family = MODEL_TYPES.get(str(raw.get("model_type")))
     if family is None:
         raise CheckpointError(f"{path}: {_unsupported(raw)}")
+    if family.upstream:
+        return read_network(path, raw, family.name)
     for name, wanted in family.only.items():
         if raw.get(name, wanted) != wanted:
             raise CheckpointError(f"{path}: {name}={raw[name]!r} is not supported, only {wanted!r}")

@@ -21,7 +21,8 @@ class Family:
 
     `fields` and `expert_fields` say where config.json has what `ModelConfig` and `ExpertsConfig` want;
     `switches` hold for the whole family; `only` are fields that change what the weights mean, with the one
-    value supported; `stops` are the texts of tokens that end a turn.
+    value supported; `stops` are the texts of tokens that end a turn. Of an `upstream` family the network is
+    transformers' own, which reads its config and names its tensors itself (`ragcache.model.upstream`).
     """
 
     name: str
@@ -34,6 +35,7 @@ class Family:
     stops: tuple[str, ...]
     switches: Raw = field(default_factory=dict)
     expert_fields: Mapping[str, Sources] = field(default_factory=dict)
+    upstream: bool = False
 
 
 def tensor_names(family: Family, parameters: Collection[str]) -> dict[str, tuple[str, ...]]:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from ragcache.model.attention import attend_all
-from ragcache.model.kernels import kernel_for
+from ragcache.model.kernels.choice import kernel_for
 from ragcache.model.kernels.plain import Partial
 from ragcache.model.reads import PageRead, Reads, ResidentPage
 from ragcache.model.rope import Turn

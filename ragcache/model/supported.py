@@ -230,6 +230,17 @@ _FAMILIES = (
             "scale": ("routed_scaling_factor",),
         },
     ),
+    Family(
+        name="diffusion_gemma",
+        model_type="diffusion_gemma",
+        architecture="DiffusionGemmaForBlockDiffusion",
+        examples="google/diffusiongemma-26B-A4B-it",
+        fields={},
+        only={},
+        tensors={},
+        stops=("<turn|>", "<end_of_turn>"),
+        upstream=True,
+    ),
 )
 FAMILIES: Mapping[str, Family] = MappingProxyType({family.name: family for family in _FAMILIES})
 MODEL_TYPES: Mapping[str, Family] = MappingProxyType({family.model_type: family for family in _FAMILIES})

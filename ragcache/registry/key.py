@@ -21,6 +21,8 @@ FORMAT_VERSION = 1
 class AffixKey:
     """Names one page by content: not by affix name and not by offset, so one page serves every place.
 
+    Pages that fit one place alone have it in `context`: the tokens before them.
+
     `token_ids` is the affix's own encoding, `context` what it was encoded in ("alone", or the digest
     of a scaffold), `depths` the layers before which hidden states are kept. Raises `InputError` for an empty
     or non-text field or for no token ids.

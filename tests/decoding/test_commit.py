@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ragcache.decoding.commit import CommitRule, ConfidenceThreshold, Factor, FixedSteps
+from ragcache.decoding.commit import CommitRule, ConfidenceThreshold, EntropyBound, Factor, FixedSteps
 from ragcache.errors import ConfigError
 
 
@@ -39,6 +39,20 @@ def test_fixed_steps_give_the_remainder_to_the_first(masks: int, steps: int, wan
 )
 def test_factor_takes_the_first_n_that_fit(confidence: tuple[float, ...], wanted: int) -> None:
     assert count(Factor(1.0), *confidence) == wanted
+
+
+@pytest.mark.parametrize(
+    ("entropies", "wanted"),
+    [
+        ((0.0625, 0.0625, 0.5, 0.5), 3),  # what stands before the third sums to 0.125, before the fourth not
+        ((9.0, 9.0), 1),
+        ((0.0, 0.0, 0.0), 3),
+    ],
+)
+def test_an_entropy_bound_leaves_the_largest_out(entropies: tuple[float, ...], wanted: int) -> None:
+    assert count(EntropyBound(0.125), *(-entropy for entropy in entropies)) == wanted
+    with pytest.raises(ConfigError, match="entropy bound must be positive"):
+        EntropyBound(0.0)
 
 
 def test_a_larger_factor_commits_more() -> None:

@@ -20,6 +20,18 @@ TEMPLATE = (
 
 def write_checkpoint(folder: Path, max_tokens: int = 256, kind: str = "gqa-bias") -> Path:
     """Answers are nonsense, but always the same; most of its tokens are single bytes."""
+    rows = write_tokenizer(folder)
+    config = replace(KINDS[kind], embedding_rows=rows, max_tokens=max_tokens, mask_id=1, eos_id=0, pad_id=0)
+    model = tiny_model(config)
+    for name, weight in model.named_parameters():
+        if ".v." in name or ".o." in name:  # what stands elsewhere must change the answer
+            weight.mul_(6.0)
+    save_model(model, folder)
+    return folder
+
+
+def write_tokenizer(folder: Path) -> int:
+    """Write tokenizer and chat template; the number of tokens."""
     byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer, tokenizer.decoder = byte_level, decoders.ByteLevel()
@@ -30,13 +42,6 @@ def write_checkpoint(folder: Path, max_tokens: int = 256, kind: str = "gqa-bias"
         show_progress=False,
     )
     tokenizer.train_from_iterator(["the river is long and the town is old near the harbour "] * 4, trainer)
-    rows = tokenizer.get_vocab_size()
-    config = replace(KINDS[kind], embedding_rows=rows, max_tokens=max_tokens, mask_id=1, eos_id=0, pad_id=0)
-    model = tiny_model(config)
-    for name, weight in model.named_parameters():
-        if ".v." in name or ".o." in name:  # what stands elsewhere must change the answer
-            weight.mul_(6.0)
-    save_model(model, folder)
     tokenizer.save(str(folder / "tokenizer.json"))
     fields = {
         "bos_token": None,
@@ -45,4 +50,4 @@ def write_checkpoint(folder: Path, max_tokens: int = 256, kind: str = "gqa-bias"
         "chat_template": TEMPLATE,
     }
     (folder / "tokenizer_config.json").write_text(json.dumps(fields))
-    return folder
+    return int(tokenizer.get_vocab_size())

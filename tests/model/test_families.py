@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from ragcache.errors import CheckpointError
-from ragcache.model.checkpoint import blank_model
 from ragcache.model.families import tensor_names
 from ragcache.model.layers import Router, make_layer
+from ragcache.model.layout import blank_model
 from ragcache.model.supported import FAMILIES, MODEL_TYPES
 from reference.tiny import KINDS
 
@@ -43,7 +43,7 @@ def test_names_are_those_of_the_checkpoints() -> None:
 
 
 def test_model_types_are_the_checkpoints_own() -> None:
-    assert set(MODEL_TYPES) == {"llada", "Dream", "sdar", "llada2_moe"}
+    assert set(MODEL_TYPES) == {"llada", "Dream", "sdar", "llada2_moe", "diffusion_gemma"}
     assert all(MODEL_TYPES[family.model_type] is family for family in FAMILIES.values())
 
 

@@ -12,7 +12,8 @@ from torch import Tensor
 from ragcache.engine.placement import pick_precision
 from ragcache.errors import CheckpointError, MissingDependencyError
 from ragcache.model.attention import GatherKV
-from ragcache.model.checkpoint import Checkpoint, save_model, size_bytes
+from ragcache.model.checkpoint import Checkpoint, save_model
+from ragcache.model.layout import size_bytes
 from ragcache.model.ragged import RaggedKV
 from ragcache.model.rows import Rows
 from ragcache.model.transformer import MaskPredictor

@@ -177,8 +177,8 @@ async def test_unknown_or_unusable_call_options_are_refused(llm: RagCacheLLM) ->
         llm.invoke("hi", max_token=3)
     with pytest.raises(ConfigError, match="model"):
         await llm.ainvoke("hi", model="other")
-    with pytest.raises(ConfigError, match="top_p"):
-        list(llm.stream("hi", top_p=0.5))
+    with pytest.raises(ConfigError, match="logit_bias"):
+        list(llm.stream("hi", logit_bias={}))
     with pytest.raises(ConfigError, match="temperature"):
         llm.invoke("hi", temperature=-1)
 

@@ -7,7 +7,8 @@ import torch
 from model.random_kv import normal
 from torch import Tensor
 
-from ragcache.model.kernels import KERNELS, Kernel, cpu_flash, kernel_for, plain
+from ragcache.model.kernels import cpu_flash, plain
+from ragcache.model.kernels.choice import KERNELS, Kernel, kernel_for
 
 CPU = torch.device("cpu")
 FAST = [cpu_flash.attend]

@@ -1,0 +1,116 @@
+"""DiffusionGemma's network, a class of transformers: read, made blank, and loaded by that library."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ragcache.errors import CheckpointError, ConfigError, MissingDependencyError
+from ragcache.model.blank import blank
+from ragcache.model.config import CanvasConfig, ModelConfig
+from ragcache.model.families import Raw
+
+
+def library() -> Any:
+    """transformers, with the class. Raises `MissingDependencyError`."""
+    try:
+        import transformers
+
+        _ = transformers.DiffusionGemmaForBlockDiffusion
+    except (ImportError, AttributeError) as error:
+        raise MissingDependencyError(
+            "DiffusionGemma is computed by the class of that name in transformers, which is missing or too "
+            "old. Run: pip install 'ragcache-dllm[gemma]'"
+        ) from error
+    return transformers
+
+
+def read_network(path: Path, raw: Raw, family: str) -> ModelConfig:
+    """What the `config.json` at `path`, read as `raw`, says, with all that the library fills in.
+
+    Raises `CheckpointError`, and `MissingDependencyError` without transformers.
+    """
+    network = json.dumps(raw, sort_keys=True)
+    try:
+        upstream = _upstream_config(network)
+        text = upstream.text_config
+        layers = [text.per_layer_config[layer] for layer in range(text.num_hidden_layers)]
+        kv_elements = sum(2 * layer.num_key_value_heads * layer.head_dim for layer in layers)
+        canvas = CanvasConfig(upstream.canvas_length, kv_elements, network)
+        if text.use_bidirectional_attention == "all":
+            raise CheckpointError(f"{path}: the encoder sees both ways, so no prefix is exact; not supported")
+        return ModelConfig(
+            hidden_size=text.hidden_size,
+            layers=text.num_hidden_layers,
+            heads=text.num_attention_heads,
+            kv_heads=layers[0].num_key_value_heads,
+            head_dim=layers[0].head_dim,
+            mlp_size=text.intermediate_size,
+            embedding_rows=text.vocab_size,
+            max_tokens=text.max_position_embeddings,
+            rope_theta=float(text.rope_parameters[text.layer_types[0]]["rope_theta"]),
+            norm_eps=text.rms_norm_eps,
+            qkv_bias=text.attention_bias,
+            tied_head=text.tie_word_embeddings,
+            mask_id=text.pad_token_id,  # it knows no mask: what is undecided is noise, and shown as padding
+            eos_id=_first(text.eos_token_id),
+            pad_id=text.pad_token_id,
+            family=family,
+            canvas=canvas,
+        )
+    except (CheckpointError, MissingDependencyError):
+        raise
+    except Exception as error:  # whatever the library's own checks raise
+        raise CheckpointError(f"{path}: transformers cannot use it ({error})") from error
+
+
+def blank_network(config: ModelConfig) -> Any:
+    """The network without weights. Raises `CheckpointError` for what the library cannot make."""
+    assert config.canvas is not None
+    cls, upstream = library().DiffusionGemmaForBlockDiffusion, _upstream_config(config.canvas.network)
+    try:
+        with blank():
+            return cls(upstream)
+    except Exception as error:
+        raise CheckpointError(f"config.json: transformers cannot make this network ({error})") from error
+
+
+def network_tensors(config: ModelConfig) -> tuple[dict[str, torch.Size], dict[str, str]]:
+    """Shapes of the tensors that a checkpoint holds; and by name, which of them each tied one repeats."""
+    network = blank_network(config)
+    tied: dict[str, str] = dict(network.all_tied_weights_keys)
+    return {name: t.shape for name, t in network.state_dict().items() if name not in tied}, tied
+
+
+def load_network(folder: Path, config: ModelConfig, dtype: torch.dtype, device: torch.device) -> Any:
+    """The network with the weights in `folder`. Check headers first: the library makes up what is missing."""
+    assert config.canvas is not None
+    network = library().DiffusionGemmaForBlockDiffusion.from_pretrained(
+        folder,
+        config=_upstream_config(config.canvas.network),
+        dtype=dtype,
+        local_files_only=True,
+        use_safetensors=True,
+    )
+    return network.to(device).requires_grad_(False).eval()
+
+
+def one_device(devices: tuple[torch.device, ...], *, int8: bool) -> torch.device:
+    """The device of the whole network. Raises `ConfigError` for several, and for int8."""
+    if int8:
+        raise ConfigError("DiffusionGemma is not rounded to int8 here; use --dtype bf16")
+    if len(set(devices)) > 1:
+        named = ", ".join(map(str, dict.fromkeys(devices)))
+        raise ConfigError(f"DiffusionGemma is not spread over devices here ({named}); name one")
+    return devices[0]
+
+
+def _upstream_config(network: str) -> Any:
+    return library().DiffusionGemmaConfig.from_dict(json.loads(network))
+
+
+def _first(ids: int | list[int]) -> int:
+    return ids if isinstance(ids, int) else ids[0]
