@@ -18,6 +18,7 @@ from ragcache.decoding.step import Step
 from ragcache.engine import Completion, Engine, Request
 from ragcache.errors import ConfigError
 from ragcache.model.attention import Backend, RequestKV
+from ragcache.model.diffusion_gemma import EncodedPrompt
 
 
 class Meter:
@@ -31,7 +32,7 @@ class Meter:
 
     def __init__(self, layers: int) -> None:
         self.layers = layers
-        self._held: WeakSet[RequestKV] = WeakSet()
+        self._held: WeakSet[RequestKV | EncodedPrompt] = WeakSet()
         self.clear()
 
     def weighed(self, backend: Backend) -> Backend:

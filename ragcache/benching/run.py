@@ -39,7 +39,7 @@ def run(
     return Report(
         workload=workload,
         model=model.name,
-        parameters=parameter_count(model.predictor),
+        parameters=parameter_count(model.mask_predictor),
         dtype=model.dtype,
         device=model.device,
         threads=torch.get_num_threads(),
@@ -55,4 +55,4 @@ def _roofline(model: LoadedModel, measured: Sequence[Measured], load: Load) -> R
     """Of the baseline, whose refreshes compute every row and sample those of a block."""
     full = next(one for one in measured if one.system.name == BASELINE)
     sampled = min(load.block, load.canvas)
-    return roofline(model.predictor, full.refresh_s, round(full.refresh_rows), sampled)
+    return roofline(model.mask_predictor, full.refresh_s, round(full.refresh_rows), sampled)

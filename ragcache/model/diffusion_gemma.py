@@ -79,6 +79,12 @@ class EncodedPrompt:
         self.read = 0
         self.conditioning: Tensor | None = None
 
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the keys and values."""
+        layers = (layer for layer in self.cache.layers if layer.is_initialized)
+        return sum(layer.keys.nbytes + layer.values.nbytes for layer in layers)
+
     def encode(self, positions: Tensor, token_ids: Tensor) -> None:
         """Read the tokens `[n]` at `positions` `[n]`, which ascend; those that it has read it passes over.
 

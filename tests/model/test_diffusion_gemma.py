@@ -91,7 +91,9 @@ def test_pages_one_after_another(model: DiffusionGemma) -> None:
 
 def test_a_forward_may_be_repeated(model: DiffusionGemma) -> None:
     kv = model.begin()
+    assert kv.size_bytes == 0
     assert torch.equal(logits(model, kv), logits(model, kv))
+    assert kv.size_bytes > 0
     assert kv.read == len(PROMPT)
 
 
