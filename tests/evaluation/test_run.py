@@ -29,7 +29,7 @@ class KnownAnswers:
     def __init__(self) -> None:
         self.requests: list[Request] = []
 
-    def submit(self, request: Request) -> Future[Completion]:
+    def submit(self, request: Request, *, wait: bool = False) -> Future[Completion]:
         assert isinstance(request.prompt, Prompt)
         policy = request.policy.name if request.policy else ""
         question = "Who?" if "Who?" in request.prompt.messages[-1].text else "Where?"
@@ -111,7 +111,7 @@ def test_an_unknown_placement() -> None:
 
 def test_a_prompt_that_does_not_fit_is_named() -> None:
     class Failing(KnownAnswers):
-        def submit(self, request: Request) -> Future[Completion]:
+        def submit(self, request: Request, *, wait: bool = False) -> Future[Completion]:
             future = super().submit(request)
             if "Where?" in request.prompt.messages[-1].text:  # type: ignore[union-attr]
                 future = Future()

@@ -204,8 +204,8 @@ async def test_a_task_that_is_cancelled_cancels_its_request(
     engine, futures = llm.engine.get(), []
     submit = engine.submit
 
-    def recorded(*args: Any) -> Any:
-        futures.append(submit(*args))
+    def recorded(*args: Any, **options: Any) -> Any:
+        futures.append(submit(*args, **options))
         return futures[-1]
 
     monkeypatch.setattr(engine, "submit", recorded)

@@ -31,9 +31,9 @@ def asked(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> list[Prompt | str]
     prompts: list[Prompt | str] = []
     submit = engine.submit
 
-    def recorded(request: Request, *rest: Any) -> Any:
+    def recorded(request: Request, *rest: Any, **options: Any) -> Any:
         prompts.append(request.prompt)
-        return submit(request, *rest)
+        return submit(request, *rest, **options)
 
     monkeypatch.setattr(engine, "submit", recorded)
     return prompts

@@ -175,10 +175,10 @@ def test_what_cannot_be_submitted_or_computed_is_a_row_of_its_own(
     assert (row["custom_id"], row["error"]["code"]) == ("x", "empty_question")
     submit = engine.submit
 
-    def fail_pots(request: Request) -> Any:
+    def fail_pots(request: Request, **options: Any) -> Any:
         assert isinstance(request.prompt, Prompt)
         if "pot" not in request.prompt.messages[-1].text:
-            return submit(request)
+            return submit(request, **options)
         failed: Future[Any] = Future()
         failed.set_exception(RuntimeError("out of memory"))
         return failed
