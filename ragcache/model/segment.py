@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -30,6 +31,14 @@ class Segment:
         """Positions `[kept]` of the columns served from the page."""
         return self.keep.nonzero().squeeze(-1) + self.offset
 
+    @cached_property
+    def kept(self) -> slice | Tensor:
+        """Index of the columns that are seen: a slice, read without a copy, where they are one run."""
+        index = self.keep.nonzero().squeeze(-1)
+        if len(index) and int(index[-1]) - int(index[0]) + 1 == len(index):
+            return slice(int(index[0]), int(index[-1]) + 1)
+        return index
+
     @property
     def columns(self) -> Tensor:
         """Positions `[n]` of all the page's columns, seen or not."""
@@ -42,7 +51,7 @@ class Segment:
 
         On the device and in the dtype of `like`.
         """
-        keys = self.page.keys[layer][:, columns].to(like)
+        keys = self.page.keys[layer][:, on_device(columns, self.page.keys[layer].device)].to(like)
         cos, sin = (part.to(like.device) for part in turn)
         return rotate(keys, cos, sin)
 
@@ -53,6 +62,16 @@ class Segment:
         keep = self.keep.clone()
         keep[stale] = False
         return replace(self, keep=keep)
+
+
+def on_device(index: slice | Tensor, device: torch.device) -> slice | Tensor:
+    """An index as tensors on `device` take it."""
+    return index if isinstance(index, slice) else index.to(device)
+
+
+def shifted(index: slice | Tensor, by: int) -> slice | Tensor:
+    """The index of what stands `by` further on."""
+    return slice(index.start + by, index.stop + by) if isinstance(index, slice) else index + by
 
 
 def whole(page: Page, offset: int) -> Segment:

@@ -20,7 +20,7 @@ from ragcache.model.gathered import GatheredColumns
 from ragcache.model.reads import PageRead, Reads, ResidentPage
 from ragcache.model.rope import Turn, column_angles, frequencies
 from ragcache.model.rows import LayerRows
-from ragcache.model.segment import Segment, whole
+from ragcache.model.segment import Segment, on_device, shifted, whole
 from ragcache.model.visibility import both, hide, visible
 from ragcache.page import Page
 
@@ -93,6 +93,7 @@ class SegmentKV:
         self.keep = [None if bool(s.keep.all()) else s.keep.to(device) for s, _ in segments]
         self.keys = empty_layers(config, self.shown, dtype, devices)
         self.values = empty_layers(config, self.shown, dtype, devices)
+        self._turned: tuple[Tensor, list[Turn]] | None = None
 
     def write(self, layer: int, rows: LayerRows) -> None:
         """See `ragcache.model.attention.RequestKV`."""
@@ -120,9 +121,8 @@ class SegmentKV:
         out = rows.q.new_empty((rows.q.shape[1], len(rows.q), len(self.slots)), dtype=torch.float32)
         out[:, :, self.private.to(out.device)] = scores(rows.rotated_q.transpose(0, 1), self.keys[layer])
         for (segment, page), turn in zip(self.segments, self._turns(rows.positions), strict=True):
-            q = turn.rotate(rows.q.transpose(0, 1))
-            kept = page.keys[layer][:, segment.keep.to(q.device)]
-            out[:, :, segment.positions.to(out.device)] = scores(q, kept)
+            q, kept = turn.rotate(rows.q.transpose(0, 1)), on_device(segment.kept, out.device)
+            out[:, :, shifted(kept, segment.offset)] = scores(q, page.keys[layer][:, kept])
         return hide(out, self._seen(rows.positions, torch.arange(len(self.slots), device=out.device)))
 
     def write_values(self, layer: int, positions: Tensor, values: Tensor) -> None:
@@ -177,9 +177,13 @@ class SegmentKV:
         return visible(positions, columns.to(positions.device), self.config.causal_block)
 
     def _turns(self, positions: Tensor) -> list[Turn]:
-        """For every segment what turns queries at `positions` to its page."""
-        rates = frequencies(self.config.rotary_dim, self.config.rope_theta, positions.device)
-        return [Turn(positions - segment.offset, rates) for segment, _ in self.segments]
+        """For every segment what turns queries at `positions` to its page; mostly as at the last layer."""
+        known = self._turned
+        if known is None or known[0].device != positions.device or not torch.equal(known[0], positions):
+            rates = frequencies(self.config.rotary_dim, self.config.rope_theta, positions.device)
+            known = positions, [Turn(positions - segment.offset, rates) for segment, _ in self.segments]
+            self._turned = known
+        return known[1]
 
 
 def _on(keep: Tensor | None, device: torch.device) -> Tensor | None:
