@@ -15,7 +15,7 @@ from typing import Any
 
 from ragcache.evaluation.generators.schema import Attribute, Entity, Phrases, Split, lines
 from training.office.pools import table
-from training.office.values import expand, full_name
+from training.office.values import expand, person
 
 FAMILIES = (
     "person", "place", "room", "product", "machine", "vehicle", "policy", "event", "incident", "team",
@@ -54,9 +54,7 @@ class Sort:
     def entity(self, rng: Random, split: Split) -> Entity:
         """A new subject."""
         if self.family == "person":
-            first, last = full_name(rng, split)
-            pronouns = ("she", "her", "her") if rng.random() < 0.5 else ("he", "him", "his")
-            return Entity("person", f"{first} {last}", f"{first} {last}", first, pronouns)
+            return person(rng, split)
         name = expand(rng, split, self.names)
         ref = f"the {name}" if self.the else name
         return Entity(self.family, name, ref, self.short or self._short(name))

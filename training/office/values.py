@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from random import Random
 
 from ragcache.errors import ConfigError
 from ragcache.evaluation.generators import names, pools
-from ragcache.evaluation.generators.schema import Split
+from ragcache.evaluation.generators.schema import Entity, Split
 from ragcache.evaluation.generators.values import MAKERS, joined
 from training.office.pools import pool, pool_names
 
@@ -129,16 +130,19 @@ def town(rng: Random, split: Split) -> str:
     return names.word(rng, split) if shape < 0.6 else names.city(rng, split)
 
 
-def full_name(rng: Random, split: Split) -> tuple[str, str]:
-    """First name and surname; a third of the first names are made up, so that none is one token for sure."""
-    entity = names.person(rng, split)
-    first, last = entity.name.split(" ", 1)
-    return (names.word(rng, split) if rng.random() < 0.35 else first), last
+def person(rng: Random, split: Split) -> Entity:
+    """Someone; four in ten first names are made up: those of the pool are one token each, people's are not."""
+    known = names.person(rng, split)
+    if rng.random() < 0.6:
+        return known
+    short = names.word(rng, split)
+    name = f"{short} {known.name.split(' ', 1)[1]}"
+    return replace(known, name=name, ref=name, short=short)
 
 
 def address(rng: Random, split: Split) -> str:
     """An e-mail address like people's at work: "trovan.sellbeck@parvex.example"."""
-    first, last = full_name(rng, split)
+    first, last = person(rng, split).name.split(" ", 1)
     user = rng.choice((f"{first}.{last}", f"{first[0]}.{last}", f"{first}_{last}", last)).lower()
     host = names.word(rng, split).lower() + rng.choice((".com", ".org", ".net", ".example", ".example"))
     return f"{user}@{host}"
@@ -147,8 +151,8 @@ def address(rng: Random, split: Split) -> str:
 _OWN: dict[str, Callable[..., str]] = {
     "n": number, "id": plain_number, "w": spelled, "nw": either, "d": decimal, "money": money, "clock": clock, "span": span,
     "town": town, "address": address,
-    "name": lambda rng, split: " ".join(full_name(rng, split)),
-    "first": lambda rng, split: full_name(rng, split)[0],
+    "name": lambda rng, split: person(rng, split).name,
+    "first": lambda rng, split: person(rng, split).short,
     "made": names.word, "noun": names.noun,
     "code": lambda rng, split: names.code(rng, split),
     "month": lambda rng, split: rng.choice(pools.MONTHS),
