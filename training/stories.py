@@ -32,7 +32,7 @@ DOCUMENTS_FIRST = 4  # of the layouts: the documents stand before the question
 SUBSTITUTED = 0.75
 HOPS = (1, 4)
 PAGE_KINDS = {"single": 0.42, "two_hop": 0.2, "not_stated": 0.28, "number": 0.04, "list": 0.06}
-PAGE_LOW = 0.3  # of the words in lower case: what a page means is to be learned as well
+PAGE_WORDS = {"share": 0.85, "low": 0.3}  # replaced: names mostly; what a page means is to be learned as well
 PARAGRAPHS = 0.3  # share of documents with blank lines inside, as pages written by people have
 BREAK = re.compile(r"(?<=[a-z0-9]\.) (?=[A-Z])")
 
@@ -94,8 +94,12 @@ class StoryTeller:
                 kinds=stage.kinds,
             )
         if self.rng.random() < SUBSTITUTED:
-            made = self.substituter.apply(made, low=PAGE_LOW if pages else 0.7)
-        return made if stage.plain or pages else replace(made, docs=tuple(self._paragraphs(doc) for doc in made.docs))
+            made = self.substituter.apply(made, **(PAGE_WORDS if pages else {}))
+        return (
+            made
+            if stage.plain or pages
+            else replace(made, docs=tuple(self._paragraphs(doc) for doc in made.docs))
+        )
 
     def layout(self, stage: Stage) -> str:
         """A way to put documents and question together."""

@@ -63,6 +63,10 @@ class Substituter:
         }
         if not new:
             return made
+        for word in words:  # "Ada Vell" has the address ada.vell@..., "key policy" the title "Key policy"
+            if word.capitalize() in new and word.islower():
+                new[word] = new[word.capitalize()].lower()
+        new.update({word.capitalize(): other.capitalize() for word, other in new.items() if word.islower()})
         pattern = re.compile(r"\b(" + "|".join(new) + r")\b")
 
         def swap(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Pages like those of a staff handbook: plain facts of some 290 kinds about one subject each. For training."""
+"""Pages like those of a staff handbook: plain facts of many kinds, about one subject each."""
 
 from training.office.story import office_story
 

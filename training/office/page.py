@@ -42,7 +42,8 @@ class PageWriter:
             yield row.format(n=capital(self.rng.choice(fact.kind.nouns)), v=fact.value.text)
         for fact in facts:
             if fact not in named_facts:
-                yield self._statement(fact, named(entity.ref), bare=False) + "."
+                forms = named(entity.ref)
+                yield filled(self._template(fact, forms, bare=False), fact, entity, forms) + "."
 
     def _paragraphs(self, sentences: list[str]) -> str:
         """Two to four sentences each, or all in one."""
@@ -58,17 +59,21 @@ class PageWriter:
     def _sentences(self, page: int, facts: list[Fact]) -> Iterator[str]:
         rng, waiting = self.rng, list(facts)
         entity, sort = self.plan.subjects[page].entity, self.plan.subjects[page].sort
+        fillers = rng.sample(sort.filler, len(sort.filler))
         known = rng.random() < _INTRO or not facts[0].kind.lead
         if known:
             yield self._plain(rng.choice(sort.intro), named(entity.ref))
         while waiting:
             forms = self._mention(entity, known)
-            text = self._statement(waiting.pop(0), forms, bare=known)
-            if waiting and text.startswith(f"{capital(forms[0])} ") and rng.random() < _JOINED:
+            fact = waiting.pop(0)
+            template = self._template(fact, forms, bare=known)
+            text = filled(template, fact, entity, forms)
+            opens = template.startswith("{s} ") and " and " not in text
+            if waiting and opens and rng.random() < _JOINED:
                 text += self._tail(waiting, pronouns(entity))
             yield f"{text}."
-            if rng.random() < _FILLER:
-                yield self._plain(rng.choice(sort.filler), pronouns(entity) if known else named(entity.ref))
+            if fillers and rng.random() < _FILLER:
+                yield self._plain(fillers.pop(), pronouns(entity) if known else named(entity.ref))
             known = True
 
     def _mention(self, entity: Entity, known: bool) -> Forms:
@@ -78,8 +83,8 @@ class PageWriter:
             return named(entity.ref)
         return pronouns(entity) if shape < 0.5 else named(entity.short)
 
-    def _statement(self, fact: Fact, forms: Forms, *, bare: bool) -> str:
-        """One fact; `bare` ones may leave out the subject."""
+    def _template(self, fact: Fact, forms: Forms, *, bare: bool) -> str:
+        """A way to say a fact; `bare` ones may leave out the subject."""
         pool = fact.kind.say.train if bare else fact.kind.lead or fact.kind.say.train
         # A value in lower case would lose its spelling to the capital; "the price of her" is no English.
         low = fact.value.text == fact.value.answer and fact.value.text[0].islower()
@@ -89,7 +94,7 @@ class PageWriter:
             for text in pool
             if not (low and text.startswith("{v}")) and not (personal and " of {o}" in text)
         ]
-        return capital(fill(self.rng.choice(usable), forms, fact.kind, "", fact.value))
+        return self.rng.choice(usable)
 
     def _tail(self, waiting: list[Fact], forms: Forms) -> str:
         """The next fact in the same sentence, taken from those `waiting`: " and sits in the Falcon Room"."""
@@ -108,3 +113,10 @@ def pronouns(entity: Entity) -> Forms:
     """ "she, her, her"; for things "it, the lamp, its", as nobody writes "if a bulb breaks in it"."""
     subject, other, possessive = entity.pronouns
     return subject, entity.short if subject == "it" else other, possessive
+
+
+def filled(template: str, fact: Fact, entity: Entity, forms: Forms) -> str:
+    """A template with its words put in, without a full stop."""
+    if "{s}" in template and "{p}" in template:  # "Ada celebrates her birthday"
+        forms = (*forms[:2], entity.pronouns[2])
+    return capital(fill(template, forms, fact.kind, "", fact.value))

@@ -60,7 +60,7 @@ class Plan:
 
 
 def draw(rng: Random, split: Split, docs: tuple[int, int], facts: tuple[int, int]) -> Plan:
-    """docs[0] to docs[1] pages of facts[0] to facts[1] facts: one family, mostly, and one that it refers to."""
+    """docs[0] to docs[1] pages of facts[0] to facts[1] facts, of one family or one that names another."""
     plan = Plan(rng, split, names.company(rng, split))
     family = rng.choices(FAMILIES, [_WEIGHTS.get(name, 1) for name in FAMILIES])[0]
     main = rng.choice(sorts(family))
@@ -85,11 +85,21 @@ def draw(rng: Random, split: Split, docs: tuple[int, int], facts: tuple[int, int
     return plan
 
 
+def _own(text: str, entity: Entity, company: str) -> str:
+    """A value with the words of its subject's name in it, as e-mail addresses have."""
+    if "{" not in text:
+        return text
+    words = entity.name.lower().split()
+    host = company.split()[0].lower()
+    return text.format(first=words[0], last=words[-1], f=words[0][0], host=host).lower()
+
+
 def _value(plan: Plan, page: int, kind: Kind) -> Value:
     """A value that no other page has for this kind; subjects may be named by several."""
     if kind.family:
         own = plan.subjects[page]
-        known = [one for one in plan.subjects if one.sort.family == kind.family and one is not own]
+        mine = {plan.subjects[f.page] for f in plan.facts if f.kind is kind and f.value.target is own.entity}
+        known = [one for one in plan.subjects if one.sort.family == kind.family and one not in {own, *mine}]
         if known and plan.rng.random() < _KNOWN:
             target = plan.rng.choice(known)
         else:
@@ -98,7 +108,7 @@ def _value(plan: Plan, page: int, kind: Kind) -> Value:
         return Value(target.entity.ref, target.entity.name, target=target.entity)
     taken = {fact.value.text for fact in plan.facts if fact.kind is kind or fact.page == page}
     for _ in range(8):
-        text = expand(plan.rng, plan.split, kind.value)
+        text = _own(expand(plan.rng, plan.split, kind.value), plan.subjects[page].entity, plan.company)
         if text not in taken:
             break
     return Value(text, text.removeprefix("the "))

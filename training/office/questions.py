@@ -89,11 +89,15 @@ class Asker:
             return None
         one, two = self.rng.choice(pairs)
         subject, bridge = self.plan.subjects[one.page].entity, self.plan.subjects[two.page].entity
-        return QA(self._ask(two.kind, self._bridged(one)), two.value.answer, "two_hop", subject.name, bridge.name)
+        return QA(
+            self._ask(two.kind, self._bridged(one)), two.value.answer, "two_hop", subject.name, bridge.name
+        )
 
     def _not_stated(self) -> QA | None:
         shape = self.rng.random()
-        make = self._of_stranger if shape < _STRANGER else self._missing_two_hop if shape < _TWO_HOPS else None
+        make = (
+            self._of_stranger if shape < _STRANGER else self._missing_two_hop if shape < _TWO_HOPS else None
+        )
         question = (make and make()) or self._missing()
         return QA(question, NOT_STATED, "not_stated") if question else None
 
@@ -133,4 +137,6 @@ class Asker:
         known, own = subject.entity.name.split(" ", 1), ref.split(" ", 1)
         if subject.sort.family == "person" and self.rng.random() < 0.6:
             ref = self.rng.choice((f"{known[0]} {own[1]}", f"{own[0]} {known[1]}"))
-        return "" if ref.removeprefix("the ") in self.text else self._ask(fact.kind, ref)
+        name = ref.removeprefix("the ")
+        known_name = name in self.text or name in self.plan.names  # a title has it with a capital
+        return "" if known_name else self._ask(fact.kind, ref)

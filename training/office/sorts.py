@@ -7,6 +7,7 @@ What the table `[all]` holds belongs to every sort of the family.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -96,10 +97,13 @@ def _kind(name: str, entry: Mapping[str, str]) -> Kind:
     nouns = tuple(noun.strip() for noun in entry.get("noun", "").split(";") if noun.strip())
     say, ask = lines(entry["say"]), lines(entry["ask"])
     for noun in nouns:  # what can be said with the noun alone, twice for its weight
-        verb = "are" if noun.endswith("s") and not noun.endswith("ss") else "is"
+        head = re.split(" (?:of|for|to) ", noun)[0]
+        verb = "are" if head.endswith("s") and not head.endswith("ss") else "is"
         say += (f"the {noun} of {{o}} {verb} {{v}}", f"{{p}} {noun} {verb} {{v}}") * 2
-        asks = f"{entry.get('wh', 'What')} {verb}"
-        ask += (f"{asks} the {noun} of {{o}}?", f"{asks} {{p}} {noun}?")
+        what = f"{entry.get('wh', 'What')} {verb}"
+        ask += (f"{what} the {noun} of {{o}}?", f"{what} {{p}} {noun}?", f"Tell me the {noun} of {{o}}.")
+        if "wh" not in entry:
+            ask += (f"Which {noun} does {{s}} have?",)
     return Kind(
         name,
         nouns or ("",),

@@ -21,7 +21,10 @@ from training.office.pools import pool, pool_names
 Piece = Callable[[Random, Split], str]
 _SLOT = re.compile(r"<(\w+)((?: [^<> ]+)*)>")
 _CURRENCIES = ("euros", "euros", "euros", "dollars", "pounds")
-_WATERS = "Bay Bridge Cross Down End Ford Green Heath Hill Mill Moor Point Quay Vale Wells".split()
+_WATERS = (
+    "Bay", "Bridge", "Cross", "Down", "End", "Ford", "Green", "Heath", "Hill", "Mill", "Moor", "Point",
+    "Quay", "Vale", "Wells",
+)  # fmt: skip
 
 
 def expand(rng: Random, split: Split, specification: str) -> str:
@@ -131,9 +134,9 @@ def town(rng: Random, split: Split) -> str:
 
 
 def person(rng: Random, split: Split) -> Entity:
-    """Someone; four in ten first names are made up: those of the pool are one token each, people's are not."""
+    """Someone; half of the first names are made up, as those of the pool are one token each."""
     known = names.person(rng, split)
-    if rng.random() < 0.6:
+    if rng.random() < 0.5:
         return known
     short = names.word(rng, split)
     name = f"{short} {known.name.split(' ', 1)[1]}"
@@ -143,22 +146,29 @@ def person(rng: Random, split: Split) -> Entity:
 def address(rng: Random, split: Split) -> str:
     """An e-mail address like people's at work: "trovan.sellbeck@parvex.example"."""
     first, last = person(rng, split).name.split(" ", 1)
-    user = rng.choice((f"{first}.{last}", f"{first[0]}.{last}", f"{first}_{last}", last)).lower()
+    user = rng.choice((f"{first}.{last}", f"{first[0]}.{last}", last)).lower()
     host = names.word(rng, split).lower() + rng.choice((".com", ".org", ".net", ".example", ".example"))
     return f"{user}@{host}"
 
 
+def day(rng: Random, split: Split) -> str:
+    """A day of the year."""
+    return f"{rng.randrange(1, 29)} {rng.choice(pools.MONTHS)}"
+
+
 _OWN: dict[str, Callable[..., str]] = {
-    "n": number, "id": plain_number, "w": spelled, "nw": either, "d": decimal, "money": money, "clock": clock, "span": span,
-    "town": town, "address": address,
+    "n": number, "id": plain_number, "w": spelled, "nw": either, "d": decimal, "money": money,
+    "clock": clock, "span": span, "town": town, "address": address,
     "name": lambda rng, split: person(rng, split).name,
     "first": lambda rng, split: person(rng, split).short,
     "made": names.word, "noun": names.noun,
     "code": lambda rng, split: names.code(rng, split),
     "month": lambda rng, split: rng.choice(pools.MONTHS),
     "weekday": lambda rng, split: rng.choice(pools.WEEKDAYS),
-    "day": lambda rng, split: f"{rng.randrange(1, 29)} {rng.choice(pools.MONTHS)}",
-    "date": lambda rng, split: f"{rng.randrange(1, 29)} {rng.choice(pools.MONTHS)} {rng.randrange(2005, 2027)}",
+    "twodays": lambda rng, split: " and ".join(
+        f"{pools.WEEKDAYS[at]}s" for at in sorted(rng.sample(range(7), 2))
+    ),
+    "day": day,
+    "date": lambda rng, split: f"{day(rng, split)} {rng.randrange(2005, 2027)}",
     "ordinal": lambda rng, split: rng.choice(pools.ORDINALS),
-    "placekind": lambda rng, split: rng.choice(pools.PLACE_KINDS),
 }  # fmt: skip
