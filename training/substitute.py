@@ -15,13 +15,14 @@ from ragcache.evaluation.generators import QA, Story, Told
 
 # Words that carry the meaning of a template rather than a name or a value, and those that hold one together.
 KEPT = re.compile(
+    "room|hall|crew|shift|club|course|"
     "and|the|for|per|not|but|its|his|her|all|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|"
     "each|every|once|twice|half|first|second|third|last|next|end|early|late|minus|behind|under|over|near|that|"
     "who|than|more|less|into|out|without|between|about|morning|evening|afternoon|night|noon|times?|degrees?|"
     "stated|team|department|group|unit|policy|project|company|office|house|with|from|until|after|before|"
     "(day|week|month|year|hour|minute|euro|dollar|pound|gram|kilogram|kilo|seat|member)s?|percent|people|floor|person|"
     "january|february|march|april|may|june|july|august|september|october|november|december|"
-    "(mon|tues|wednes|thurs|fri|satur|sun)day",
+    "(mon|tues|wednes|thurs|fri|satur|sun)days?",
     re.IGNORECASE,
 )
 WORD = re.compile(r"[A-Za-z]{3,}")
