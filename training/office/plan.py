@@ -13,6 +13,7 @@ from training.office.values import expand
 
 # Policies and people have most kinds, and are what handbooks are mostly about.
 _WEIGHTS = {"person": 4, "policy": 4, "place": 3, "product": 3, "incident": 2}
+_PROPER = 0.5  # the rank of names among kinds: they come first more often, as they are hard to copy
 _LINKED, _ONE_SORT, _KNOWN = 0.65, 0.6, 0.7
 
 
@@ -77,7 +78,8 @@ def draw(rng: Random, split: Split, docs: tuple[int, int], facts: tuple[int, int
     if link:
         rank[link] = 0.0
     for page, subject in enumerate(plan.subjects):
-        pool = sorted(subject.sort.kinds, key=rank.__getitem__)[: facts[1] + 2]
+        pool = sorted(subject.sort.kinds, key=lambda kind: rank[kind] * (_PROPER if kind.proper else 1.0))
+        pool = pool[: facts[1] + 2]
         told = rng.sample(pool, min(rng.randint(*facts), len(pool)))
         if link in pool and link not in told:
             told[0] = link

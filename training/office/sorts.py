@@ -23,15 +23,18 @@ FAMILIES = (
     "customer", "club", "course",
 )  # fmt: skip
 SLOTS = ("{s}", "{o}", "{p}")  # of the subject: who, whom, whose
+PROPER = re.compile(r"@person|<name>|<town>|\{first\}|<address>")
 ENTITY = "@"  # opens the value of a kind that names a subject of a family: "@person"
 
 
 @dataclass(frozen=True, eq=False)
 class Kind(Attribute):
     """A kind of fact. Where one kind of a `topic` is told, no other of it is asked for as not stated. `lead`
-    are the statements that name the subject, so that they can open a page."""
+    are the statements that name the subject, so that they can open a page. `proper` values are made-up names of
+    people and towns and addresses, to be copied letter by letter."""
 
     topic: str = ""
+    proper: bool = False
     lead: tuple[str, ...] = ()
 
     @property
@@ -113,5 +116,6 @@ def _kind(name: str, entry: Mapping[str, str]) -> Kind:
         link=Phrases(lines(entry.get("link", ""))),
         plural="<list" in entry["value"],
         topic=entry.get("topic", name),
+        proper=bool(PROPER.search(entry["value"])),
         lead=tuple(text for text in say if any(slot in text for slot in SLOTS)),
     )
