@@ -30,8 +30,8 @@ ENTITY = "@"  # opens the value of a kind that names a subject of a family: "@pe
 @dataclass(frozen=True, eq=False)
 class Kind(Attribute):
     """A kind of fact. Where one kind of a `topic` is told, no other of it is asked for as not stated. `lead`
-    are the statements that name the subject, so that they can open a page. `proper` values are made-up names of
-    people and towns and addresses, to be copied letter by letter."""
+    are the statements that name the subject, so that they can open a page. `proper` values are made-up names
+    of people and towns, and addresses, to be copied letter by letter."""
 
     topic: str = ""
     proper: bool = False
