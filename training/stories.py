@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from tokenizers import Tokenizer
 
 from ragcache.evaluation.generators import LINKED_KINDS, Split, Story, linked_story, story
+from training.office import office_story
 from training.substitute import Substituter
 
 SYSTEM_PROMPTS = (
@@ -30,6 +31,8 @@ LAYOUT_WEIGHTS = (8, 1, 1, 1, 1, 1)
 DOCUMENTS_FIRST = 4  # of the layouts: the documents stand before the question
 SUBSTITUTED = 0.75
 HOPS = (1, 4)
+PAGE_KINDS = {"single": 0.42, "two_hop": 0.2, "not_stated": 0.28, "number": 0.04, "list": 0.06}
+PAGE_WORDS = {"share": 0.85, "low": 0.3}  # replaced: names mostly; what a page means is to be learned as well
 PARAGRAPHS = 0.3  # share of documents with blank lines inside, as pages written by people have
 BREAK = re.compile(r"(?<=[a-z0-9]\.) (?=[A-Z])")
 
@@ -39,7 +42,8 @@ class Stage:
     """One step of the curriculum: how long, how many, how hard. Ranges are inclusive.
 
     `canvases` are the lengths of the last canvas; `plain` leaves out other layouts and masks in documents;
-    `linked` is the share of stories whose answers need several documents (chains, pronouns, comparisons).
+    `linked` is the share of stories whose answers need several documents (chains, pronouns, comparisons),
+    `office` that of stories of handbook pages with facts of many kinds.
     With `branched`, the questions do not see one another: many prompts of one question, read at once.
     """
 
@@ -53,6 +57,7 @@ class Stage:
     canvases: tuple[int, ...] = (8, 16, 16, 32)
     plain: bool = False
     linked: float = 0.0
+    office: float = 0.0
     branched: bool = False
 
 
@@ -65,9 +70,20 @@ class StoryTeller:
     def story(self, stage: Stage) -> Story:
         """Documents and questions, at times with made-up words and with paragraphs."""
         split = Split(names="train", templates="train")
-        if self.rng.random() < stage.linked:
+        drawn, pages = self.rng.random(), False
+        if drawn < stage.linked:
             kind = self.rng.choice(LINKED_KINDS)
             made = linked_story(self.rng, split, kind, questions=stage.questions, hops=HOPS)
+        elif drawn < stage.linked + stage.office:
+            pages = True  # with titles and paragraphs of their own
+            made = office_story(
+                self.rng,
+                split,
+                docs=stage.docs,
+                facts=stage.facts,
+                questions=stage.questions,
+                kinds=PAGE_KINDS,
+            )
         else:
             made = story(
                 self.rng,
@@ -78,8 +94,12 @@ class StoryTeller:
                 kinds=stage.kinds,
             )
         if self.rng.random() < SUBSTITUTED:
-            made = self.substituter.apply(made)
-        return made if stage.plain else replace(made, docs=tuple(self._paragraphs(doc) for doc in made.docs))
+            made = self.substituter.apply(made, **(PAGE_WORDS if pages else {}))
+        return (
+            made
+            if stage.plain or pages
+            else replace(made, docs=tuple(self._paragraphs(doc) for doc in made.docs))
+        )
 
     def layout(self, stage: Stage) -> str:
         """A way to put documents and question together."""
