@@ -64,6 +64,7 @@ def test_check_of_a_hub_id_downloads_no_weights(
         return copy if files == DESCRIPTION else model
 
     monkeypatch.setattr(HubModel, "fetch", fetch)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)  # whatever the environment says
     monkeypatch.setattr("ragcache.cli.checkpoints.remote_headers", lambda hub, folder: stored)
     found = run("models", "check", "org/name", "--json").json
     assert (found["read"], found["tensors"], asked) == ("headers", len(stored), [DESCRIPTION])

@@ -69,6 +69,7 @@ def serve(monkeypatch: pytest.MonkeyPatch, said: Callable[[], Repository]) -> li
         return said()
 
     monkeypatch.setattr(huggingface_hub, "get_safetensors_metadata", metadata)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)  # whatever the environment says
     return asked
 
 
