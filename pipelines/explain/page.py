@@ -7,10 +7,10 @@ from base64 import b64encode
 from pathlib import Path
 from urllib.parse import quote
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from ragcache import __version__
+from ragcache.evaluation.templates import environment
 from ragcache.pipelines.explain.figures import duration
 from ragcache.pipelines.explain.marks import LEVELS
 from ragcache.pipelines.explain.view import Explanation
@@ -22,16 +22,10 @@ _PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n
 
 def render(view: Explanation) -> str:
     """The page as HTML. Every text of the view is escaped; a content security policy forbids all requests."""
-    environment = Environment(
-        loader=FileSystemLoader(_HERE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"visible": _visible, "chip": _chip, "ms": duration, "percent": _percent}
+    templates = environment(__package__)
+    templates.filters |= {"visible": _visible, "chip": _chip, "ms": duration, "percent": _percent}
     style, script = _source("explain.css"), _source("explain.js")
-    return environment.get_template("explain.html.jinja").render(
+    return templates.get_template("explain.html.jinja").render(
         view=view,
         levels=LEVELS,
         version=__version__,

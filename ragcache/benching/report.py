@@ -12,7 +12,7 @@ from ragcache.benching.plots import Bars, bar_chart, line_chart
 from ragcache.benching.roofline import Roofline
 from ragcache.benching.scaling import Fit
 from ragcache.benching.stored import Overhead
-from ragcache.evaluation.html import Picture, environment
+from ragcache.evaluation.html import Picture, report_environment
 
 _TEMPLATE = "bench.html.jinja"
 
@@ -84,7 +84,7 @@ class Report:
         pictures = [self._bars()]
         if self.fit is not None:
             pictures.append(_fitted(self.fit))
-        template = environment("ragcache.benching").get_template(_TEMPLATE)
+        template = report_environment("ragcache.benching").get_template(_TEMPLATE)
         return template.render(
             title=f"ragcache bench {self.workload}", about=about, rows=self.rows, pictures=pictures
         )

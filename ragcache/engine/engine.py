@@ -260,9 +260,7 @@ class Engine(Closing):
         started = time.perf_counter()
         policy = self.resolve_policy(request.policy)
         prompt = self._tokenize(request, policy)
-        config = self.model.predictor.config
-        check_window(prompt, request, config)
-        tokens = prompt.tokens + config.answer_tokens(request.options.max_tokens)
+        tokens = check_window(prompt, request, self.model.predictor.config)
         return Ready(prompt, policy, self._profile.table(policy), tokens, time.perf_counter() - started)
 
     def _begin(self, job: Job, grant: Grant) -> None:

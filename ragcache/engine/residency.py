@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import torch
 
+from ragcache.byte_count import ByteCount
 from ragcache.devices import Devices
 from ragcache.engine.pages import Resolved
 from ragcache.page import Page
@@ -18,35 +19,25 @@ from ragcache.registry import AffixKey
 from ragcache.registry.device import DeviceTier
 
 
-class SharedPages:
+class SharedPages(ByteCount):
     """One copy of a page for all requests that use it now, by reference count. Thread-safe.
 
     Whoever comes later gets the copy of the first, however its own was made: equal keys mean equal pages.
+    Its size counts each page once, and is 0 when nothing runs.
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self._lock = threading.Lock()
         self._pages: dict[AffixKey, Page] = {}
         self._users: Counter[AffixKey] = Counter()
-        self._size_bytes = self._peak_bytes = 0
-
-    @property
-    def size_bytes(self) -> int:
-        """Bytes of all pages in use, each counted once; 0 when nothing runs."""
-        return self._size_bytes
-
-    @property
-    def peak_bytes(self) -> int:
-        """The largest `size_bytes` so far."""
-        return self._peak_bytes
 
     def take(self, pages: Mapping[AffixKey, Page]) -> dict[AffixKey, Page]:
         """The copies to use, until `drop`."""
         with self._lock:
             self._users.update(pages.keys())
             added = pages.keys() - self._pages.keys()
-            self._size_bytes += sum(pages[key].size_bytes for key in added)
-            self._peak_bytes = max(self._peak_bytes, self._size_bytes)
+            self._count(sum(pages[key].size_bytes for key in added))
             return {key: self._pages.setdefault(key, page) for key, page in pages.items()}
 
     def drop(self, keys: Collection[AffixKey]) -> None:
@@ -55,7 +46,7 @@ class SharedPages:
             self._users.subtract(dict.fromkeys(keys, 1))
             for key in keys:
                 if not self._users[key]:
-                    self._size_bytes -= self._pages.pop(key).size_bytes
+                    self._count(-self._pages.pop(key).size_bytes)
                     del self._users[key]
 
 

@@ -184,8 +184,9 @@ def place(spans: Sequence[AffixSpan], resolved: Resolved) -> list[Segment]:
     return segments
 
 
-def check_window(prompt: TokenizedPrompt, request: Request, config: ModelConfig) -> None:
-    """Raise `PromptTooLongError` when prompt and canvas exceed the window; nothing is truncated."""
+def check_window(prompt: TokenizedPrompt, request: Request, config: ModelConfig) -> int:
+    """Tokens of prompt and canvas. Raises `PromptTooLongError` when they exceed the window; nothing is cut."""
     needed = prompt.tokens + config.answer_tokens(request.options.max_tokens)
     if needed > config.max_tokens:
         raise PromptTooLongError(needed, config.max_tokens)
+    return needed

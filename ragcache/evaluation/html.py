@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from ragcache.errors import InputError
 from ragcache.evaluation.charts import Style, chart, styles
 from ragcache.evaluation.summary import Difference, Row
+from ragcache.evaluation.templates import environment
 
 _TEMPLATE = "report.html.jinja"
 _UNITS = ("B", "KiB", "MiB", "GiB")
@@ -51,7 +51,7 @@ def render(
     if not rows:
         raise InputError("no rows to report; evaluate at least one policy")
     looks = styles(rows)
-    template = environment("ragcache.evaluation").get_template(_TEMPLATE)
+    template = report_environment("ragcache.evaluation").get_template(_TEMPLATE)
     return template.render(
         title=title,
         model=model,
@@ -81,20 +81,9 @@ def _section(dataset: str, rows: Sequence[Row], looks: Mapping[str, Style]) -> S
     return Section(dataset, own, pictures)
 
 
-def environment(package: str) -> Environment:
-    """Templates of `package`, which may include those next to this file; texts are escaped."""
-
-    def source(name: str) -> str | None:
-        found = (files(own).joinpath(name) for own in (package, "ragcache.evaluation"))
-        return next((file.read_text(encoding="utf-8") for file in found if file.is_file()), None)
-
-    made = Environment(
-        loader=FunctionLoader(source),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
+def report_environment(package: str) -> Environment:
+    """`environment` with the filters of figures."""
+    made = environment(package)
     made.filters |= {"number": _number, "ms": _ms, "size": size_text, "signed": _signed}
     return made
 

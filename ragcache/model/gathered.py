@@ -1,4 +1,4 @@
-"""All columns that one request sees, side by side, made anew at every layer and then let go.
+"""All columns that one request sees, side by side, made anew at every layer in the same buffer.
 
 For many rows this is cheaper than reading pages where they lie: a key is turned once, not every query for
 every page, and there is nothing to merge. What it takes is one layer of one request.

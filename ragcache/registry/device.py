@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from ragcache.byte_count import ByteCount
 from ragcache.devices import Devices, of_layers
 from ragcache.page import Page
 from ragcache.registry.key import AffixKey
@@ -36,27 +37,17 @@ class Stay:
             self._tier.drop_users(self.pages)
 
 
-class DeviceTier:
+class DeviceTier(ByteCount):
     """LRU with an exact byte budget; pages that requests use are not dropped. Thread-safe.
 
-    Token ids and hidden states stay on the host, where plans are made.
+    Token ids and hidden states stay on the host, where plans are made. Its size is that of keys and values.
     """
 
     def __init__(self, devices: Devices, budget_bytes: int) -> None:
+        super().__init__()
         self._devices, self._budget_bytes = devices, budget_bytes
         self._lock = threading.Lock()
         self._pages: OrderedDict[AffixKey, _Resident] = OrderedDict()
-        self._size_bytes = self._peak_bytes = 0
-
-    @property
-    def size_bytes(self) -> int:
-        """Bytes of keys and values on the device."""
-        return self._size_bytes
-
-    @property
-    def peak_bytes(self) -> int:
-        """The largest `size_bytes` so far."""
-        return self._peak_bytes
 
     def take(self, pages: Mapping[AffixKey, Page]) -> Stay | None:
         """All of `pages` on the device, copied there if need be; None when they do not all fit.
@@ -70,8 +61,7 @@ class DeviceTier:
                 return None
             for key in missing:
                 self._pages[key] = _Resident(to_device(pages[key], self._devices))
-            self._size_bytes += needed
-            self._peak_bytes = max(self._peak_bytes, self._size_bytes)
+            self._count(needed)
             for key in pages:
                 self._pages[key].users += 1
                 self._pages.move_to_end(key)
@@ -95,7 +85,7 @@ class DeviceTier:
         if excess > 0:
             return False
         for key in victims:
-            self._size_bytes -= _bytes(self._pages.pop(key).page)
+            self._count(-_bytes(self._pages.pop(key).page))
         return True
 
 
