@@ -185,7 +185,7 @@ def place(spans: Sequence[AffixSpan], resolved: Resolved) -> list[Segment]:
 
 
 def check_window(prompt: TokenizedPrompt, request: Request, config: ModelConfig) -> int:
-    """Tokens of prompt and canvas. Raises `PromptTooLongError` when they exceed the window; nothing is cut."""
+    """Tokens of prompt and canvas; nothing is cut. Raises `PromptTooLongError` beyond the window."""
     needed = prompt.tokens + config.answer_tokens(request.options.max_tokens)
     if needed > config.max_tokens:
         raise PromptTooLongError(needed, config.max_tokens)
