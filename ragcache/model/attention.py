@@ -11,11 +11,11 @@ from torch import Tensor
 
 from ragcache.devices import Devices, of_layers
 from ragcache.model.config import ModelConfig
+from ragcache.model.gathered import run_angles
 from ragcache.model.reads import Reads
-from ragcache.model.rope import column_angles
 from ragcache.model.rows import LayerRows
 from ragcache.model.segment import Segment
-from ragcache.model.visibility import hide, visible
+from ragcache.model.visibility import visible
 
 
 class RequestKV(Protocol):
@@ -36,10 +36,6 @@ class RequestKV(Protocol):
 
     def reads(self, positions: Tensor) -> Reads:
         """What rows at `positions` `[n]` attend to, at every layer on the device of `positions`."""
-        ...
-
-    def scores(self, layer: int, rows: LayerRows) -> Tensor:
-        """Scaled fp32 scores `[heads, n, positions]` of the rows over all columns, by position."""
         ...
 
     def write_values(self, layer: int, positions: Tensor, values: Tensor) -> None:
@@ -82,20 +78,9 @@ class GatherKV:
         self.shown, self.causal_block = tokens, config.causal_block
         self.columns = torch.arange(tokens, device=self.keys[0].device)
         for segment in segments:
-            self._place(segment, config)
-
-    def _place(self, segment: Segment, config: ModelConfig) -> None:
-        """Copy one run of columns, anchors inside it too: a refresh writes them before any reading."""
-        positions = segment.positions
-        if not len(positions):
-            return
-        start, stop = int(positions[0]), int(positions[-1]) + 1
-        first, last = start - segment.offset, stop - segment.offset
-        places = torch.arange(start, stop, device=self.columns.device)
-        turn = column_angles(places, config.rotary_dim, config.rope_theta)
-        for layer, (keys, values) in enumerate(zip(self.keys, self.values, strict=True)):
-            keys[:, start:stop] = segment.turned_keys(layer, slice(first, last), turn, keys)
-            values[:, start:stop] = segment.page.values[layer][:, first:last]
+            turn = run_angles(segment, config)
+            for layer, (keys, values) in enumerate(zip(self.keys, self.values, strict=True)):
+                segment.place(layer, keys, values, turn)
 
     @property
     def size_bytes(self) -> int:
@@ -110,11 +95,6 @@ class GatherKV:
         """See `RequestKV`."""
         self.shown = positions
 
-    def scores(self, layer: int, rows: LayerRows) -> Tensor:
-        """See `RequestKV`."""
-        seen = visible(rows.positions, self.columns.to(rows.q.device), self.causal_block)
-        return hide(scores(rows.rotated_q.transpose(0, 1), self.keys[layer]), seen)
-
     def write_values(self, layer: int, positions: Tensor, values: Tensor) -> None:
         """See `RequestKV`."""
         self.values[layer].index_copy_(1, positions, values.transpose(0, 1))
@@ -127,8 +107,11 @@ class GatherKV:
     def reads(self, positions: Tensor) -> Reads:
         """See `RequestKV`: all its columns are its own."""
         shown = self.shown
-        seen = visible(positions, self.columns[:shown].to(positions.device), self.causal_block)
-        return Reads(lambda layer: (self.keys[layer][:, :shown], self.values[layer][:, :shown]), seen)
+        columns = self.columns[:shown].to(positions.device)
+        seen = visible(positions, columns, self.causal_block)
+        return Reads(
+            lambda layer: (self.keys[layer][:, :shown], self.values[layer][:, :shown]), columns, seen
+        )
 
 
 def attend_all(q: Tensor, keys: Tensor, values: Tensor, seen: Tensor | None) -> Tensor:
@@ -149,16 +132,3 @@ def empty_layers(
     """Zeros `[kv_heads, positions, head_dim]` for every layer, on its device."""
     shape = (config.kv_heads, positions, config.head_dim)
     return tuple(torch.zeros(shape, dtype=dtype, device=d) for d in of_layers(devices, config.layers))
-
-
-def scores(q: Tensor, keys: Tensor) -> Tensor:
-    """Scaled fp32 scores `[heads, n, m]` of `q` `[heads, n, dim]` over `keys` `[kv_heads, m, dim]`."""
-    flat = by_group(q, keys.shape[0]) @ keys.transpose(-1, -2)
-    scale: float = q.shape[-1] ** -0.5
-    return (flat.to(torch.float32) * scale).reshape(*q.shape[:2], keys.shape[1])
-
-
-def by_group(x: Tensor, kv_heads: int) -> Tensor:
-    """`x` `[heads, n, m]` as `[kv_heads, heads / kv_heads * n, m]`: the rows of each KV head together."""
-    heads, n, m = x.shape
-    return x.reshape(kv_heads, heads // kv_heads * n, m)

@@ -1,4 +1,4 @@
-"""All columns that one request sees, side by side, made anew at every layer in the same buffer.
+"""All columns that one request sees, by position, made anew at every layer in the same buffer.
 
 For many rows this is cheaper than reading pages where they lie: a key is turned once, not every query for
 every page, and there is nothing to merge. What it takes is one layer of one request.
@@ -12,44 +12,44 @@ import torch
 from torch import Tensor
 
 from ragcache.model.config import ModelConfig
-from ragcache.model.reads import Columns, ResidentPage
+from ragcache.model.reads import Columns
 from ragcache.model.rope import column_angles
-from ragcache.model.segment import Segment, on_device
+from ragcache.model.segment import Segment
 
 
 class GatheredColumns:
-    """`Columns`: the `private` ones, then those of `segments` that are seen, turned to their positions."""
+    """`Columns`: the `private` ones, which stand at `places`, and between them those of `segments`."""
 
     def __init__(
-        self, private: Columns, segments: Sequence[tuple[Segment, ResidentPage]], config: ModelConfig
+        self, private: Columns, places: Tensor, segments: Sequence[Segment], tokens: int, config: ModelConfig
     ) -> None:
-        self.private, self.segments = private, segments
-        self.turns = [
-            column_angles(segment.positions, config.rotary_dim, config.rope_theta) for segment, _ in segments
-        ]
-        self._room: tuple[Tensor, Tensor] | None = None
-
-    def after(self, private: Tensor) -> Tensor:
-        """Positions `[m]` of all columns, those of the private ones given."""
-        return torch.cat([private, *(segment.positions.to(private.device) for segment, _ in self.segments)])
+        self.private, self.places, self.segments, self.tokens = private, places, segments, tokens
+        self.turns = [run_angles(segment, config) for segment in segments]
+        self._buffer: tuple[Tensor, Tensor] | None = None
+        self._layer = -1
 
     def __call__(self, layer: int) -> tuple[Tensor, Tensor]:
         """See `ragcache.model.reads.Columns`. What it returns is written over at the next layer."""
         own_keys, own_values = self.private(layer)
-        keys, values = self._room_beside(own_keys)
-        start = own_keys.shape[1]
-        keys[:, :start], values[:, :start] = own_keys, own_values
-        for (segment, page), turn in zip(self.segments, self.turns, strict=True):
-            stop = start + turn[0].shape[1]
-            keys[:, start:stop] = segment.turned_keys(layer, segment.kept, turn, keys)
-            values[:, start:stop] = page.values[layer][:, on_device(segment.kept, values.device)]
-            start = stop
+        keys, values = self._room(own_keys)
+        if layer != self._layer:  # else somebody looks once more, and the pages are there
+            for segment, turn in zip(self.segments, self.turns, strict=True):
+                segment.place(layer, keys, values, turn)
+            self._layer = layer
+        places = self.places.to(keys.device)
+        keys.index_copy_(1, places, own_keys)
+        values.index_copy_(1, places, own_values)
         return keys, values
 
-    def _room_beside(self, own: Tensor) -> tuple[Tensor, Tensor]:
+    def _room(self, own: Tensor) -> tuple[Tensor, Tensor]:
         """For all keys and all values; fresh memory at every layer would cost more than what is copied."""
-        if self._room is None or self._room[0].device != own.device:
-            tokens = own.shape[1] + sum(turn[0].shape[1] for turn in self.turns)
-            shape = (own.shape[0], tokens, own.shape[2])
-            self._room = own.new_empty(shape), own.new_empty(shape)
-        return self._room
+        if self._buffer is None or self._buffer[0].device != own.device:
+            shape = (own.shape[0], self.tokens, own.shape[2])
+            self._buffer = own.new_empty(shape), own.new_empty(shape)
+        return self._buffer
+
+
+def run_angles(segment: Segment, config: ModelConfig) -> tuple[Tensor, Tensor]:
+    """Angles of the positions of the segment's run, for its keys."""
+    places = torch.arange(segment.there.start, segment.there.stop)
+    return column_angles(places, config.rotary_dim, config.rope_theta)

@@ -13,14 +13,15 @@ from torch import Tensor
 from ragcache.model.attention import RequestKV
 from ragcache.model.joint_attention import JointAttention, RequestReads
 from ragcache.model.path import EveryRow, RowPath, Values
+from ragcache.model.reads import Reads
 from ragcache.model.rows import LayerRows
 
 
 class Observer(Protocol):
     """Looks at the rows of one request, layer by layer, while a forward runs."""
 
-    def observe(self, layer: int, rows: LayerRows, kv: RequestKV) -> None:
-        """Called after the layer's K/V of the request were written."""
+    def observe(self, layer: int, rows: LayerRows, reads: Reads) -> None:
+        """Called after the layer's K/V of the request were written; `reads` is what the rows attend to."""
         ...
 
 
@@ -80,10 +81,10 @@ class RaggedKV:
             reads = [RequestReads(a, b, self.requests[n].reads(own[n].positions)) for n, a, b in spans]
             self._planned = _Planned(rows.positions, boundaries, JointAttention(reads))
         mixed = self._planned.attention.attend(layer, rows)
-        for n, part in own.items():
+        for (n, part), request in zip(own.items(), self._planned.attention.requests, strict=True):
             observer = self.observers[n]
             if observer is not None:
-                observer.observe(layer, part, self.requests[n])
+                observer.observe(layer, part, request.reads)
         return mixed
 
 

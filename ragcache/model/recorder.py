@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from ragcache.model.attention import RequestKV
 from ragcache.model.path import EveryRow, Values
+from ragcache.model.reads import Reads
 from ragcache.model.rows import LayerRows
 from ragcache.page import Page
 
@@ -32,7 +32,7 @@ class PageRecorder(EveryRow):
             self.hidden[layer] = x[self.kept].detach().to("cpu", copy=True)
         return super().enter(layer, x, values)
 
-    def observe(self, layer: int, rows: LayerRows, kv: RequestKV) -> None:
+    def observe(self, layer: int, rows: LayerRows, reads: Reads) -> None:
         """See `ragcache.model.ragged.Observer`."""
         for kept, made in ((self.keys, rows.k), (self.values, rows.v)):
             own = made[self.kept].detach().transpose(0, 1)

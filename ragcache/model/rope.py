@@ -40,11 +40,23 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
     With angles for fewer elements than a head has, the others stay as they are (partial rotary).
     """
-    width = cos.shape[-1]
-    wide = x[..., :width].to(torch.float32)
-    signed = torch.cat((-sin[..., : width // 2], sin[..., width // 2 :]), dim=-1)
-    turned = (wide * cos).addcmul_(wide.roll(width // 2, -1), signed).to(x.dtype)
-    return turned if turned.shape == x.shape else torch.cat((turned, x[..., width:]), dim=-1)
+    return torch.cat((*_halves(x, cos, sin), x[..., cos.shape[-1] :]), dim=-1)
+
+
+def rotate_into(out: Tensor, x: Tensor, cos: Tensor, sin: Tensor) -> None:
+    """Write `rotate(x, cos, sin)` to `out`, which may be part of a larger tensor."""
+    half = cos.shape[-1] // 2
+    out[..., :half], out[..., half : 2 * half] = _halves(x, cos, sin)
+    if out.shape[-1] > 2 * half:
+        out[..., 2 * half :] = x[..., 2 * half :]
+
+
+def _halves(x: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor]:
+    """Both halves of the rotated elements: each is turned with the other, as they lie."""
+    half = cos.shape[-1] // 2
+    cos, sin = cos[..., :half], sin[..., :half]
+    a, b = x[..., : 2 * half].to(torch.float32).split(half, dim=-1)
+    return (a * cos).addcmul_(b, sin, value=-1).to(x.dtype), (b * cos).addcmul_(a, sin).to(x.dtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +75,10 @@ class Turn:
         """Cosines and sines `[1, n, rotary_dim]`, computed once for all layers."""
         cos, sin = _angles(self.distances, self.frequencies)
         return cos.transpose(0, 1), sin.transpose(0, 1)
+
+    def take(self, index: Tensor) -> Turn:
+        """Of the rows that `index` picks."""
+        return Turn(self.distances[index], self.frequencies)
 
     def rotate(self, q: Tensor) -> Tensor:
         """A rotated copy of `q` `[heads, n, head_dim]`."""

@@ -8,7 +8,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ragcache.model.rope import rotate
+from ragcache.model.rope import rotate, rotate_into
 from ragcache.page import Page
 
 
@@ -32,12 +32,15 @@ class Segment:
         return self.keep.nonzero().squeeze(-1) + self.offset
 
     @cached_property
-    def kept(self) -> slice | Tensor:
-        """Index of the columns that are seen: a slice, read without a copy, where they are one run."""
+    def run(self) -> slice:
+        """The page's columns from the first that is seen to the last, those between them too."""
         index = self.keep.nonzero().squeeze(-1)
-        if len(index) and int(index[-1]) - int(index[0]) + 1 == len(index):
-            return slice(int(index[0]), int(index[-1]) + 1)
-        return index
+        return slice(int(index[0]), int(index[-1]) + 1) if len(index) else slice(0, 0)
+
+    @property
+    def there(self) -> slice:
+        """Positions of its `run`."""
+        return slice(self.run.start + self.offset, self.run.stop + self.offset)
 
     @property
     def columns(self) -> Tensor:
@@ -51,9 +54,21 @@ class Segment:
 
         On the device and in the dtype of `like`.
         """
-        keys = self.page.keys[layer][:, on_device(columns, self.page.keys[layer].device)].to(like)
+        keys = self.page.keys[layer][:, columns].to(like)
         cos, sin = (part.to(like.device) for part in turn)
         return rotate(keys, cos, sin)
+
+    def place(self, layer: int, keys: Tensor, values: Tensor, turn: tuple[Tensor, Tensor]) -> None:
+        """Write its `run` into `keys` and `values` `[kv_heads, positions, head_dim]`, where it stands.
+
+        `turn` are the angles `[1, m, rotary_dim]` of the run's positions. Columns of the run that are not
+        seen are written too: whoever computes them writes over them.
+        """
+        there = self.there
+        own = self.page.keys[layer][:, self.run].to(keys.device, non_blocking=True)
+        cos, sin = (part.to(keys.device) for part in turn)
+        rotate_into(keys[:, there], own.to(keys.dtype), cos, sin)
+        values[:, there] = self.page.values[layer][:, self.run]
 
     def without(self, positions: Tensor) -> Segment:
         """The same segment with the columns at `positions` masked out (they became anchors)."""
@@ -62,16 +77,6 @@ class Segment:
         keep = self.keep.clone()
         keep[stale] = False
         return replace(self, keep=keep)
-
-
-def on_device(index: slice | Tensor, device: torch.device) -> slice | Tensor:
-    """An index as tensors on `device` take it."""
-    return index if isinstance(index, slice) else index.to(device)
-
-
-def shifted(index: slice | Tensor, by: int) -> slice | Tensor:
-    """The index of what stands `by` further on."""
-    return slice(index.start + by, index.stop + by) if isinstance(index, slice) else index + by
 
 
 def whole(page: Page, offset: int) -> Segment:

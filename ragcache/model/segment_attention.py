@@ -14,14 +14,14 @@ import torch
 from torch import Tensor
 
 from ragcache.devices import Devices, of_layers
-from ragcache.model.attention import empty_layers, scores
+from ragcache.model.attention import empty_layers
 from ragcache.model.config import ModelConfig
 from ragcache.model.gathered import GatheredColumns
-from ragcache.model.reads import PageRead, Reads, ResidentPage
+from ragcache.model.reads import Columns, PageRead, Reads, ResidentPage
 from ragcache.model.rope import Turn, column_angles, frequencies
 from ragcache.model.rows import LayerRows
-from ragcache.model.segment import Segment, on_device, shifted, whole
-from ragcache.model.visibility import both, hide, visible
+from ragcache.model.segment import Segment, whole
+from ragcache.model.visibility import both, visible
 from ragcache.page import Page
 
 # What it costs to turn a query for one page and to merge what it read there, in keys copied and turned.
@@ -87,7 +87,7 @@ class SegmentKV:
             live[segment.positions] = False
         self.slots = torch.where(live, live.cumsum(0) - 1, -1).to(device)
         self.private = live.nonzero().squeeze(-1).to(device)
-        self.shown = int(live.sum())
+        self.shown, self.shown_tokens = int(live.sum()), tokens
         self.frozen = tokens - self.shown
         # None: every column of the page is seen
         self.keep = [None if bool(s.keep.all()) else s.keep.to(device) for s, _ in segments]
@@ -106,24 +106,19 @@ class SegmentKV:
         own = partial(self._private, shown=self.shown)
         places = self.private[: self.shown]
         if self._is_gathering(len(positions)):
-            gathered = GatheredColumns(own, self.segments, self.config)
-            return Reads(gathered, self._seen(positions, gathered.after(places)))
+            return self._gathered(own, places, positions)
         turns = self._turns(positions)
         placed = zip(self.segments, turns, self.keep, strict=True)
         shared = (
-            PageRead(page, turn, both(self._seen(positions, segment.columns), _on(keep, positions.device)))
+            PageRead(
+                page,
+                segment.offset,
+                turn,
+                both(self._seen(positions, segment.columns), _on(keep, positions.device)),
+            )
             for (segment, page), turn, keep in placed
         )
-        return Reads(own, self._seen(positions, places), tuple(shared))
-
-    def scores(self, layer: int, rows: LayerRows) -> Tensor:
-        """See `ragcache.model.attention.RequestKV`."""
-        out = rows.q.new_empty((rows.q.shape[1], len(rows.q), len(self.slots)), dtype=torch.float32)
-        out[:, :, self.private.to(out.device)] = scores(rows.rotated_q.transpose(0, 1), self.keys[layer])
-        for (segment, page), turn in zip(self.segments, self._turns(rows.positions), strict=True):
-            q, kept = turn.rotate(rows.q.transpose(0, 1)), on_device(segment.kept, out.device)
-            out[:, :, shifted(kept, segment.offset)] = scores(q, page.keys[layer][:, kept])
-        return hide(out, self._seen(rows.positions, torch.arange(len(self.slots), device=out.device)))
+        return Reads(own, places, self._seen(positions, places), tuple(shared))
 
     def write_values(self, layer: int, positions: Tensor, values: Tensor) -> None:
         """See `ragcache.model.attention.RequestKV`."""
@@ -150,7 +145,14 @@ class SegmentKV:
 
     def show(self, positions: int) -> None:
         """See `ragcache.model.attention.RequestKV`."""
-        self.shown = int((self.slots[:positions] >= 0).sum())
+        self.shown, self.shown_tokens = int((self.slots[:positions] >= 0).sum()), positions
+
+    def _gathered(self, own: Columns, places: Tensor, positions: Tensor) -> Reads:
+        """All columns by position."""
+        segments = [segment for segment, _ in self.segments]
+        columns = torch.arange(self.shown_tokens, device=positions.device)
+        gathered = GatheredColumns(own, places, segments, self.shown_tokens, self.config)
+        return Reads(gathered, columns, self._seen(positions, columns))
 
     def _private(self, layer: int, shown: int) -> tuple[Tensor, Tensor]:
         return self.keys[layer][:, :shown], self.values[layer][:, :shown]

@@ -7,16 +7,17 @@ import math
 
 import pytest
 import torch
-from model.random_kv import CONFIG, attend, normal, random_page, random_rows
+from model.random_kv import CONFIG, attend, normal, random_page, random_rows, scores_by_position
 from torch import Tensor
 
-from ragcache.model.attention import Backend, GatherKV, RequestKV, scores
+from ragcache.model.attention import Backend, GatherKV, RequestKV
 from ragcache.model.config import ModelConfig
 from ragcache.model.joint_attention import merge
 from ragcache.model.kernels import plain
 from ragcache.model.ragged import RaggedKV
 from ragcache.model.rope import angles, rotate
 from ragcache.model.rows import LayerRows
+from ragcache.model.scores import scores
 from ragcache.model.segment import Segment, whole
 from ragcache.model.segment_attention import SegmentBackend
 from reference.tiny import KINDS
@@ -80,7 +81,7 @@ def assert_equal_attention(kvs: list[RequestKV], positions: Tensor, config: Mode
     for layer in range(config.layers):
         rows = random_rows(positions, layer + len(positions), config)
         torch.testing.assert_close(attend(one, layer, rows), attend(other, layer, rows), atol=1e-5, rtol=0)
-        scored = one.scores(layer, rows), other.scores(layer, rows)
+        scored = scores_by_position(one, layer, rows, 45), scores_by_position(other, layer, rows, 45)
         torch.testing.assert_close(*scored, atol=1e-5, rtol=0)
 
 
@@ -106,7 +107,7 @@ def test_scores_are_by_position() -> None:
     segments = mixed_segments()
     kv = GatherKV(CONFIG, 45, segments, torch.float32, torch.device("cpu"))
     rows = random_rows(torch.tensor([40]), 3)
-    got = kv.scores(1, rows)
+    got = scores_by_position(kv, 1, rows, 45)
     assert got.shape == (CONFIG.heads, 1, 45)
     key = segments[0].page.keys[1][:, 3]  # stands at position 1
     turned = rotate(key[None], *angles(torch.tensor([1]), CONFIG.head_dim, CONFIG.rope_theta))
@@ -119,9 +120,9 @@ def test_below_the_depth_promoted_columns_keep_the_pages_keys_and_values(backend
     kv = backend(CONFIG, 45, mixed_segments(), torch.float32, torch.device("cpu"))
     frozen = torch.tensor([0, 9, 25])
     rows = random_rows(torch.tensor([40]), 3)
-    before = kv.scores(0, rows)[..., frozen]
+    before = scores_by_position(kv, 0, rows, 45)[..., frozen]
     promoted = kv.promote(frozen, depth=1)
-    torch.testing.assert_close(promoted.scores(0, rows)[..., frozen], before)
+    torch.testing.assert_close(scores_by_position(promoted, 0, rows, 45)[..., frozen], before)
 
 
 @pytest.mark.parametrize("query_cost", [0.0, math.inf])

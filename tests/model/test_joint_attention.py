@@ -17,8 +17,10 @@ from ragcache.model.joint_attention import seen_together
 from ragcache.model.kernels import plain
 from ragcache.model.kernels.plain import Partial
 from ragcache.model.ragged import RaggedKV
+from ragcache.model.reads import Reads
 from ragcache.model.rope import Turn
 from ragcache.model.rows import LayerRows
+from ragcache.model.scores import scores_of
 from ragcache.model.segment import Segment, whole
 from ragcache.model.segment_attention import SegmentBackend
 from reference.tiny import KINDS
@@ -141,13 +143,15 @@ def test_what_all_see_alike_is_one_mask() -> None:
 def test_an_observer_sees_its_request_after_the_layer_was_written() -> None:
     config = KINDS["gqa"]
     kvs, rows = kvs_of(SegmentBackend(query_cost=0.0), config)
-    seen: list[RequestKV] = []
+    seen: list[int] = []
 
     class Looks:
-        def observe(self, layer: int, own: LayerRows, kv: RequestKV) -> None:
+        def observe(self, layer: int, own: LayerRows, reads: Reads) -> None:
             wanted = (own.rotated_q[0, 0] * own.rotated_k[0, 0]).sum() / config.head_dim**0.5
-            torch.testing.assert_close(kv.scores(layer, own)[0, 0, int(own.positions[0])], wanted)
-            seen.append(kv)
+            column = reads.positions.tolist().index(int(own.positions[0]))
+            found = scores_of(reads, layer, own, torch.arange(len(own.q)))
+            torch.testing.assert_close(found[0, 0, column], wanted)
+            seen.append(int(own.positions[0]))
 
     RaggedKV(kvs, [None, Looks(), None, Looks()]).attend(0, *joined(rows))
-    assert seen == [kvs[1], kvs[3]]
+    assert seen == [int(rows[1].positions[0]), int(rows[3].positions[0])]

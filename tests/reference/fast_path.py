@@ -116,9 +116,6 @@ class _Shifted:
     def reads(self, positions: torch.Tensor) -> Reads:
         return self.inner.reads(positions - self.by)
 
-    def scores(self, layer: int, rows: LayerRows) -> torch.Tensor:
-        return self.inner.scores(layer, rows)
-
     def write_values(self, layer: int, positions: torch.Tensor, values: torch.Tensor) -> None:
         self.inner.write_values(layer, positions - self.by, values)
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ragcache.model.attention import by_group, scores
 from ragcache.model.rope import Turn
+from ragcache.model.scores import by_group, scores
 from ragcache.model.visibility import hide
 
 

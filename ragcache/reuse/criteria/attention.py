@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from ragcache.decoding.step import Step, Work
-from ragcache.model.attention import RequestKV
+from ragcache.model.reads import Reads
 from ragcache.model.rows import LayerRows
+from ragcache.model.scores import scores_of
 from ragcache.reuse.context import ReuseContext
 
-# scaled scores [heads, n, positions] -> weights [heads, n, frozen]
-Weigh = Callable[[Tensor], Tensor]
+# scaled scores [heads, n, m] of columns, their positions [m] -> weights [heads, n, m]; may change the scores
+Weigh = Callable[[Tensor, Tensor], Tensor]
 
 
 @dataclass(frozen=True)
@@ -35,15 +36,8 @@ class Influence:
 
     def score(self, context: ReuseContext) -> Work[Tensor]:
         """See `AnchorCriterion`."""
-        sizes = [int(segment.keep.sum()) for segment in context.segments]
-        groups = [len(context.frozen)] if self.joint else sizes
-
-        def weigh(scores: Tensor) -> Tensor:
-            columns = scores[..., context.frozen.to(scores.device)]
-            parts = torch.split(columns, groups, dim=-1)
-            return torch.cat([torch.softmax(part, dim=-1) for part in parts], dim=-1)
-
-        return _probe(context, context.masked, weigh)
+        every = [segment.positions for segment in context.segments]
+        return _probe(context, context.masked, _among([torch.cat(every)] if self.joint else every))
 
 
 @dataclass(frozen=True)
@@ -55,7 +49,7 @@ class AttentionMass:
 
     def score(self, context: ReuseContext) -> Work[Tensor]:
         """See `AnchorCriterion`."""
-        return _probe(context, context.masked, _whole_row(context))
+        return _probe(context, context.masked, _whole_row)
 
 
 @dataclass(frozen=True)
@@ -68,31 +62,46 @@ class QuestionAttention:
     def score(self, context: ReuseContext) -> Work[Tensor]:
         """See `AnchorCriterion`. A prompt without a live token is asked by its masks."""
         rows = context.question if len(context.question) else context.masked
-        return _probe(context, rows, _whole_row(context))
+        return _probe(context, rows, _whole_row)
 
 
-def _whole_row(context: ReuseContext) -> Weigh:
-    return lambda scores: torch.softmax(scores, dim=-1)[..., context.frozen.to(scores.device)]
+def _whole_row(scores: Tensor, at: Tensor) -> Tensor:
+    return torch.softmax(scores, dim=-1)
+
+
+def _among(groups: Sequence[Tensor]) -> Weigh:
+    """A softmax over the columns at the positions of each group, which compete among themselves alone."""
+
+    def weigh(scores: Tensor, at: Tensor) -> Tensor:
+        outside = [~torch.isin(at, group.to(at.device)) for group in groups]
+        *others, last = outside
+        weights = [torch.softmax(scores.masked_fill(hidden, float("-inf")), dim=-1) for hidden in others]
+        weights.append(torch.softmax(scores.masked_fill_(last, float("-inf")), dim=-1))
+        return sum(weights[1:], start=weights[0])
+
+    return weigh
 
 
 def _probe(context: ReuseContext, watched: Tensor, weigh: Weigh) -> Work[Tensor]:
-    probe = _Probe(torch.searchsorted(context.live, watched), len(context.frozen), weigh)
+    probe = _Probe(torch.searchsorted(context.live, watched), len(context.token_ids), weigh)
     rows = context.token_ids[context.live]
     nothing = torch.empty(0, dtype=torch.int64)
     yield Step(context.live, rows, nothing, context.kv, probe, "probe")
-    return probe.total
+    return probe.total[context.frozen]
 
 
 class _Probe:
     """Sums over heads, watched rows and layers; never holds more than the watched rows of one layer."""
 
-    def __init__(self, watched: Tensor, frozen: int, weigh: Weigh) -> None:
+    def __init__(self, watched: Tensor, tokens: int, weigh: Weigh) -> None:
         self.watched, self.weigh = watched, weigh
-        self.total = torch.zeros(frozen, dtype=torch.float32)
+        self.total = torch.zeros(tokens, dtype=torch.float32)
 
-    def observe(self, layer: int, rows: LayerRows, kv: RequestKV) -> None:
+    def observe(self, layer: int, rows: LayerRows, reads: Reads) -> None:
         """See `ragcache.model.ragged.Observer`."""
         if layer == 0:  # a forward that failed half way is run again
             self.total.zero_()
-        scores = kv.scores(layer, rows.take(self.watched.to(rows.q.device)))
-        self.total += self.weigh(scores).sum(dim=(0, 1)).cpu()
+        scores = scores_of(reads, layer, rows, self.watched.to(rows.q.device))
+        weights = self.weigh(scores, reads.positions).sum(dim=(0, 1))
+        # a page's columns that are not seen may stand anywhere, and weigh nothing
+        self.total.index_add_(0, reads.positions.clamp(0, len(self.total) - 1).cpu(), weights.cpu())

@@ -10,8 +10,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ragcache.decoding.step import Step, Work
-from ragcache.model.attention import GatherKV, RequestKV
+from ragcache.model.attention import GatherKV
 from ragcache.model.path import FirstLayers
+from ragcache.model.reads import Reads
 from ragcache.model.rows import LayerRows
 from ragcache.reuse.context import ReuseContext
 
@@ -96,7 +97,7 @@ class _Drift:
         self.context, self.drift, self.first = context, drift, first
         self.total = torch.zeros(len(context.frozen), dtype=torch.float32)
 
-    def observe(self, layer: int, rows: LayerRows, kv: RequestKV) -> None:
+    def observe(self, layer: int, rows: LayerRows, reads: Reads) -> None:
         """See `ragcache.model.ragged.Observer`."""
         if layer == 0:
             self.total.zero_()
