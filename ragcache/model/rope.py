@@ -40,7 +40,8 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
     With angles for fewer elements than a head has, the others stay as they are (partial rotary).
     """
-    return torch.cat((*_halves(x, cos, sin), x[..., cos.shape[-1] :]), dim=-1)
+    halves = (half.to(x.dtype) for half in _halves(x, cos, sin))
+    return torch.cat((*halves, x[..., cos.shape[-1] :]), dim=-1)
 
 
 def rotate_into(out: Tensor, x: Tensor, cos: Tensor, sin: Tensor) -> None:
@@ -52,11 +53,11 @@ def rotate_into(out: Tensor, x: Tensor, cos: Tensor, sin: Tensor) -> None:
 
 
 def _halves(x: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor]:
-    """Both halves of the rotated elements: each is turned with the other, as they lie."""
+    """Both halves of the rotated elements, fp32: each is turned with the other, as they lie."""
     half = cos.shape[-1] // 2
     cos, sin = cos[..., :half], sin[..., :half]
     a, b = x[..., : 2 * half].to(torch.float32).split(half, dim=-1)
-    return (a * cos).addcmul_(b, sin, value=-1).to(x.dtype), (b * cos).addcmul_(a, sin).to(x.dtype)
+    return (a * cos).addcmul_(b, sin, value=-1), (b * cos).addcmul_(a, sin)
 
 
 @dataclass(frozen=True, eq=False)

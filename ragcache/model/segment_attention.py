@@ -107,17 +107,10 @@ class SegmentKV:
         places = self.private[: self.shown]
         if self._is_gathering(len(positions)):
             return self._gathered(own, places, positions)
-        turns = self._turns(positions)
-        placed = zip(self.segments, turns, self.keep, strict=True)
-        shared = (
-            PageRead(
-                page,
-                segment.offset,
-                turn,
-                both(self._seen(positions, segment.columns), _on(keep, positions.device)),
-            )
-            for (segment, page), turn, keep in placed
-        )
+        shared = []
+        for (segment, page), turn, keep in zip(self.segments, self._turns(positions), self.keep, strict=True):
+            seen = both(self._seen(positions, segment.columns), _on(keep, positions.device))
+            shared.append(PageRead(page, segment.offset, turn, seen))
         return Reads(own, places, self._seen(positions, places), tuple(shared))
 
     def write_values(self, layer: int, positions: Tensor, values: Tensor) -> None:

@@ -37,7 +37,7 @@ def random_rows(positions: Tensor, seed: int, config: ModelConfig = CONFIG) -> L
 def scores_by_position(kv: RequestKV, layer: int, rows: LayerRows, tokens: int) -> Tensor:
     """Scores `[heads, n, tokens]` of the rows over all columns that they see; -inf elsewhere."""
     reads = kv.reads(rows.positions)
-    found = scores_of(reads, layer, rows, torch.arange(len(rows.q)))
+    found = torch.cat(list(scores_of(reads, layer, rows, torch.arange(len(rows.q)))))
     by_position = torch.full((*found.shape[:2], tokens), float("-inf"))
     seen = (found > float("-inf")).any(dim=0).any(dim=0)
     by_position[..., reads.positions[seen]] = found[..., seen]

@@ -149,7 +149,7 @@ def test_an_observer_sees_its_request_after_the_layer_was_written() -> None:
         def observe(self, layer: int, own: LayerRows, reads: Reads) -> None:
             wanted = (own.rotated_q[0, 0] * own.rotated_k[0, 0]).sum() / config.head_dim**0.5
             column = reads.positions.tolist().index(int(own.positions[0]))
-            found = scores_of(reads, layer, own, torch.arange(len(own.q)))
+            found = next(scores_of(reads, layer, own, torch.arange(len(own.q))))
             torch.testing.assert_close(found[0, 0, column], wanted)
             seen.append(int(own.positions[0]))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
+from typing import TypeAlias
 
 import torch
 from torch import Tensor
@@ -14,8 +16,10 @@ from ragcache.model.rows import LayerRows
 from ragcache.model.scores import scores_of
 from ragcache.reuse.context import ReuseContext
 
-# scaled scores [heads, n, m] of columns, their positions [m] -> weights [heads, n, m]; may change the scores
-Weigh = Callable[[Tensor, Tensor], Tensor]
+# scaled scores [heads, n, m] -> weights [heads, n, m]
+Weights: TypeAlias = Callable[[Tensor], Tensor]
+# positions [m] of columns -> how their scores are weighed
+Weigh: TypeAlias = Callable[[Tensor], Weights]
 
 
 @dataclass(frozen=True)
@@ -65,19 +69,19 @@ class QuestionAttention:
         return _probe(context, rows, _whole_row)
 
 
-def _whole_row(scores: Tensor, at: Tensor) -> Tensor:
-    return torch.softmax(scores, dim=-1)
+def _whole_row(at: Tensor) -> Weights:
+    return partial(torch.softmax, dim=-1)
 
 
 def _among(groups: Sequence[Tensor]) -> Weigh:
     """A softmax over the columns at the positions of each group, which compete among themselves alone."""
 
-    def weigh(scores: Tensor, at: Tensor) -> Tensor:
-        outside = [~torch.isin(at, group.to(at.device)) for group in groups]
-        *others, last = outside
-        weights = [torch.softmax(scores.masked_fill(hidden, float("-inf")), dim=-1) for hidden in others]
-        weights.append(torch.softmax(scores.masked_fill_(last, float("-inf")), dim=-1))
-        return sum(weights[1:], start=weights[0])
+    def softmax(scores: Tensor, hidden: Tensor) -> Tensor:
+        return torch.softmax(scores.masked_fill(hidden, float("-inf")), dim=-1)
+
+    def weigh(at: Tensor) -> Weights:
+        others = [~torch.isin(at, group.to(at.device)) for group in groups]
+        return lambda scores: reduce(torch.add, (softmax(scores, hidden) for hidden in others))
 
     return weigh
 
@@ -101,7 +105,9 @@ class _Probe:
         """See `ragcache.model.ragged.Observer`."""
         if layer == 0:  # a forward that failed half way is run again
             self.total.zero_()
-        scores = scores_of(reads, layer, rows, self.watched.to(rows.q.device))
-        weights = self.weigh(scores, reads.positions).sum(dim=(0, 1))
+        at = reads.positions
+        weigh, weights = self.weigh(at), torch.zeros(len(at), device=at.device)
+        for scores in scores_of(reads, layer, rows, self.watched.to(at.device)):
+            weights += weigh(scores).sum(dim=(0, 1))
         # a page's columns that are not seen may stand anywhere, and weigh nothing
-        self.total.index_add_(0, reads.positions.clamp(0, len(self.total) - 1).cpu(), weights.cpu())
+        self.total.index_add_(0, at.clamp(0, len(self.total) - 1).cpu(), weights.cpu())
