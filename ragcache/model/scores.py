@@ -11,7 +11,6 @@ from ragcache.model.reads import Reads
 from ragcache.model.rows import LayerRows
 from ragcache.model.visibility import hide
 
-
 # Scores made at a time: what a core's cache holds; elsewhere enough to keep the device busy.
 CPU_SCORES, DEVICE_SCORES = 2**18, 2**26
 
