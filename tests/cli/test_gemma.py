@@ -85,7 +85,7 @@ def test_what_is_for_our_own_network_is_refused_before_weights_are_read(
 
 def test_explain_draws_its_answer(run: Run, gemma: Path, docs: Path, store: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    asked = ("explain", "What does the Kavra kettle cost?", "--docs", docs, "--model", gemma, "--store", store)
+    asked = ("explain", "What does the kettle cost?", "--docs", docs, "--model", gemma, "--store", store)
     result = run(*asked, "--max-tokens", 8, "--top-k", 2, "--html", page)
     assert result.code == 0, result.err
     assert "Kavra kettle" in page.read_text()

@@ -50,7 +50,8 @@ SPECIALS = {
 # added, but not special: Qwen's tokenizers match them in any text, and so do others that read it
 ADDED = ["<think>", "</think>", "<tool_call>", "</tool_call>", "<|fim_prefix|>"]
 GEMMA_TEMPLATE = (
-    "<bos>{% for m in messages %}<|turn>{{ m['role'] }}\n{{ m['content'] }}<turn|>\n{% endfor %}<|turn>model\n"
+    "<bos>{% for m in messages %}<|turn>{{ m['role'] }}\n{{ m['content'] }}<turn|>\n{% endfor %}"
+    "<|turn>model\n"
 )
 
 
