@@ -1,10 +1,10 @@
 """Loading a large sharded checkpoint beside a plain read of its bytes: `python -m benchmarks.loading`.
 
 A LLaDA of about 0.94 B parameters in bfloat16, random values; with `--family diffusion_gemma` a network of
-transformers', of about as many. The plain way is safetensors' `load_file`, and a copy of every tensor, so that
-both end with all bytes in memory of their own. Each load runs in a process of
-its own, the two ways take turns, files are in the page cache. Peak memory is what the process's high-water
-mark rises by, mapped files included.
+transformers', of about as many. The plain way is safetensors' `load_file`, and a copy of every tensor, so
+that both end with all bytes in memory of their own. Each load runs in a process of its own, the two ways take
+turns, files are in the page cache. Peak memory is what the process's high-water mark rises by, mapped files
+included.
 """
 
 from __future__ import annotations
