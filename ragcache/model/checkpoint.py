@@ -23,7 +23,7 @@ from ragcache.model.layout import blank_model, layout, size_bytes
 from ragcache.model.memory import check_room
 from ragcache.model.supported import FAMILIES
 from ragcache.model.transformer import MaskPredictor
-from ragcache.model.upstream import filled_network, one_device
+from ragcache.model.upstream import empty_network, filled, one_device
 from ragcache.model.weights import (
     DTYPES,
     SINGLE,
@@ -113,12 +113,13 @@ class Checkpoint:
     def load_network(self, dtype: torch.dtype, devices: Devices, *, int8: bool = False) -> DiffusionGemma:
         """The same for a network that is transformers' own.
 
-        Raises `ConfigError` for int8 and for several devices.
+        Raises `ConfigError` for int8 and for several devices, `CheckpointError` for damaged habits.
         """
         device = one_device(of_layers(devices, self.config.layers), int8=int8)
         check_room(str(self.folder), self.size_bytes(dtype), device)
+        network = empty_network(self.folder, self.config)
         state = self._read(dict.fromkeys(self.shapes, device), dtype)
-        return DiffusionGemma(self.config, filled_network(self.folder, self.config, state, device))
+        return DiffusionGemma(self.config, filled(network, state, device))
 
     def _read(
         self,

@@ -90,30 +90,35 @@ def network_tensors(config: ModelConfig) -> tuple[dict[str, torch.Size], dict[st
     return {name: t.shape for name, t in network.state_dict().items() if name not in tied}, tied
 
 
-def filled_network(
-    folder: Path, config: ModelConfig, state: Mapping[str, Tensor], device: torch.device
-) -> Any:
-    """The network with all its tensors but the tied ones in `state`, on `device`; habits are the folder's.
+def empty_network(folder: Path, config: ModelConfig) -> Any:
+    """The network of the checkpoint in `folder` with its habits, whose parameters are still to come.
+
+    Raises `CheckpointError` for a damaged `generation_config.json`.
+    """
+    network = made_network(config, blank_parameters)
+    if (folder / HABITS).exists():
+        try:
+            network.generation_config = library().GenerationConfig.from_pretrained(
+                folder, local_files_only=True
+            )
+        except Exception as error:  # whatever the library's own checks raise
+            raise CheckpointError(
+                f"{folder / HABITS}: transformers cannot use it ({error}); "
+                "take it from the original checkpoint"
+            ) from error
+    return network
+
+
+def filled(network: Any, state: Mapping[str, Tensor], device: torch.device) -> Any:
+    """`network` with the tensors of `state`, on `device`, ready to serve; tied ones are not in `state`.
 
     The library's own loading keeps every shard mapped until the last one is read, and weights of the dtype
     asked for even longer; and without accelerate a GPU's weights take the way through memory.
     """
-    network = made_network(config, blank_parameters)
     repeats = {name: state[source] for name, source in network.all_tied_weights_keys.items()}
     network.load_state_dict({**state, **repeats}, assign=True)
     network.tie_weights()
-    if (folder / HABITS).exists():
-        network.generation_config = _read_habits(folder)
     return network.to(device).requires_grad_(False).eval()
-
-
-def _read_habits(folder: Path) -> Any:
-    try:
-        return library().GenerationConfig.from_pretrained(folder, local_files_only=True)
-    except Exception as error:  # whatever the library's own checks raise
-        raise CheckpointError(
-            f"{folder / HABITS}: transformers cannot use it ({error}); take it from the original checkpoint"
-        ) from error
 
 
 def one_device(devices: tuple[torch.device, ...], *, int8: bool) -> torch.device:

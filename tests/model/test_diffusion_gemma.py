@@ -90,6 +90,15 @@ def test_pages_one_after_another(model: DiffusionGemma) -> None:
     torch.testing.assert_close(got, logits(model, model.begin()), atol=1e-5, rtol=1e-5)
 
 
+def test_what_reads_a_page_leaves_it_as_it_is(model: DiffusionGemma) -> None:
+    [page] = model.pages([AFFIX], [BEFORE])
+    before = [tensor.clone() for tensor in (*page.keys, *page.values)]
+    kv = model.begin([at(page, len(BEFORE), len(AFFIX))])
+    for _ in range(2):
+        logits(model, kv, range(len(BEFORE), len(BEFORE) + len(AFFIX)))
+    assert all(torch.equal(*pair) for pair in zip((*page.keys, *page.values), before, strict=True))
+
+
 def test_a_forward_may_be_repeated(model: DiffusionGemma) -> None:
     kv = model.begin()
     assert kv.size_bytes == 0
@@ -192,7 +201,10 @@ def test_the_weight_under_its_own_name_counts(folder: Path, tmp_path: Path) -> N
     assert torch.equal(loaded.network.get_parameter(again), tensors[name])
 
 
-def test_habits_that_cannot_be_read_are_named(folder: Path, tmp_path: Path) -> None:
+def test_habits_that_cannot_be_read_are_named_before_weights_are_read(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Checkpoint, "_read", lambda *given: pytest.fail("weights were read"))
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     (tmp_path / "generation_config.json").write_text("{")
     with pytest.raises(CheckpointError, match=r"generation_config\.json: transformers cannot use it"):
