@@ -28,7 +28,7 @@ help:
 	@echo "make lint    ruff and mypy"
 	@echo "make bench   time refreshes with and without reuse"
 	@echo "make bench-registry   time the affix registry beside plain files; errors of the codecs"
-	@echo "make bench-loading   time and peak memory of loading 0.9 B parameters in shards"
+	@echo "make bench-loading   time and peak memory of loading 0.9 B parameters in shards, two networks"
 	@echo "make bench-replay     seconds saved by LRU, LFU and GDSF on a skewed trace"
 	@echo "make bench-batch   time a batch of questions with and without reuse, nano and 138 M random weights"
 	@echo "make bench-agents   time a team of agents with and without reuse"
@@ -56,8 +56,9 @@ bench: $(BIN)/.installed
 bench-registry: $(BIN)/.installed
 	$(BIN)/python -m benchmarks.registry
 
-bench-loading: $(BIN)/.installed
+bench-loading: $(BIN)/.installed-dev
 	$(BIN)/python -m benchmarks.loading
+	$(BIN)/python -m benchmarks.loading --family diffusion_gemma
 
 bench-replay: $(BIN)/.installed
 	$(BIN)/python -m benchmarks.replay

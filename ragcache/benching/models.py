@@ -7,6 +7,7 @@ from dataclasses import replace
 import torch
 
 from ragcache.engine import LoadedModel, load
+from ragcache.engine.loaded_model import refuse_upstream
 from ragcache.engine.placement import computes_in, parse_dtype, pick_device
 from ragcache.errors import ConfigError
 from ragcache.model.catalog import find_checkpoint
@@ -21,9 +22,10 @@ def load_model(name: str, *, device: str = "auto", dtype: str = "auto") -> Loade
     """`random:SIZE` (`random:150m`), or whatever `ragcache.engine.load` takes, without stop tokens.
 
     Random weights are bf16 unless `dtype` says otherwise, on one device. Raises `UnknownModelError` for a
-    size that is none, and what `load` raises.
+    size that is none, `ConfigError` for a network that is not ours, and what `load` raises.
     """
     if not name.startswith(RANDOM):
+        refuse_upstream(name)
         return never_stops(load(name, device=device, dtype=dtype))
     config, chosen = config_of_size(name.removeprefix(RANDOM)), pick_device(device)
     asked = torch.bfloat16 if dtype == "auto" else parse_dtype(dtype)

@@ -9,6 +9,7 @@ from rich.progress import Progress
 
 from ragcache.cli.output import console
 from ragcache.engine import load
+from ragcache.engine.loaded_model import refuse_upstream
 from ragcache.engine.profiles import Profiles
 from ragcache.reuse.profile_depth import DepthProfiler
 
@@ -17,6 +18,7 @@ def measure_depth(
     texts: Sequence[str], profiler: DepthProfiler, *, model: str, device: str, dtype: str
 ) -> dict[str, Any]:
     """What was written to the model's profile, and its `path`. Raises ragcache's typed errors."""
+    refuse_upstream(model)
     loaded = load(model, device=device, dtype=dtype)
     predictor = loaded.mask_predictor
     ids = [loaded.tokenizer.encode(text).ids for text in texts]

@@ -11,11 +11,11 @@ from ragcache.decoding.encode import ALONE, Scaffold
 from ragcache.decoding.step import Predictor
 from ragcache.engine.placement import Device, name_of, parse_dtype, pick_devices, pick_precision
 from ragcache.errors import CheckpointError, ConfigError
-from ragcache.model.catalog import find_checkpoint
+from ragcache.model.catalog import find_checkpoint, find_config
 from ragcache.model.checkpoint import Checkpoint
 from ragcache.model.config import ModelConfig
 from ragcache.model.config_file import read_config
-from ragcache.model.diffusion_gemma import EXACT_ONLY, DiffusionGemma
+from ragcache.model.diffusion_gemma import NOT_OURS, DiffusionGemma
 from ragcache.model.fingerprint import fingerprint
 from ragcache.model.supported import FAMILIES
 from ragcache.model.transformer import MaskPredictor
@@ -45,7 +45,7 @@ class LoadedModel:
     def mask_predictor(self) -> MaskPredictor:
         """The predictor, where it is our own network. Raises `ConfigError` where it is not."""
         if isinstance(self.predictor, DiffusionGemma):
-            raise ConfigError(f"{self.name}: {EXACT_ONLY}")
+            raise ConfigError(f"{self.name}: {NOT_OURS}")
         return self.predictor
 
     @property
@@ -85,10 +85,17 @@ class LoadedModel:
         )
 
 
+def refuse_upstream(model: str) -> None:
+    """Raise `ConfigError`, before weights are downloaded or read, when the network of `model` is not ours."""
+    if read_config(find_config(model)).canvas is not None:
+        raise ConfigError(f"{model}: {NOT_OURS}")
+
+
 def load_predictor(
     model: str, *, device: Device = "auto", dtype: torch.dtype | str | None = None
 ) -> MaskPredictor:
     """The mask predictor alone, without a tokenizer; see `load`. Raises `ConfigError` for another network."""
+    refuse_upstream(model)
     checkpoint, kind, chosen, int8 = _opened(find_checkpoint(model), device, dtype)
     return checkpoint.load(kind, chosen, int8=int8)
 

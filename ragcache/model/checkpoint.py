@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from ragcache.devices import Devices, of_layers
 from ragcache.errors import CheckpointError, ConfigError
 from ragcache.model.config import ModelConfig
 from ragcache.model.config_file import CONFIG, raw_config, read_config
-from ragcache.model.diffusion_gemma import EXACT_ONLY, DiffusionGemma
+from ragcache.model.diffusion_gemma import NOT_OURS, DiffusionGemma
 from ragcache.model.families import tensor_names
 from ragcache.model.int8 import coder, is_coded
 from ragcache.model.layers import kept_in_fp32
@@ -23,16 +23,16 @@ from ragcache.model.layout import blank_model, layout, size_bytes
 from ragcache.model.memory import check_room
 from ragcache.model.supported import FAMILIES
 from ragcache.model.transformer import MaskPredictor
-from ragcache.model.upstream import one_device
+from ragcache.model.upstream import empty_network, filled, one_device
 from ragcache.model.weights import (
     DTYPES,
-    INDEX,
     SINGLE,
     Stored,
     check_fit,
     read_headers,
     read_tensors,
     weight_files,
+    write_shards,
 )
 
 
@@ -40,7 +40,8 @@ from ragcache.model.weights import (
 class Checkpoint:
     """A checkpoint folder whose headers fit its `config.json`; nothing of the weights is read yet.
 
-    `names` maps each tensor to the parameters it holds, `shapes` are those of all parameters.
+    `names` maps each tensor to the parameters it holds, `shapes` are those of all parameters. `tied` tensors
+    repeat another one; a file may hold either.
     """
 
     folder: Path
@@ -49,6 +50,7 @@ class Checkpoint:
     stored: Mapping[str, Stored]
     names: Mapping[str, tuple[str, ...]]
     shapes: Mapping[str, torch.Size]
+    tied: Mapping[str, str]
 
     @classmethod
     def open(cls, folder: Path, stored: Mapping[str, Stored] | None = None) -> Checkpoint:
@@ -63,11 +65,11 @@ class Checkpoint:
         stored = {**{tied[n]: t for n, t in stored.items() if n in tied}, **_without(stored, tied)}
         check_fit(folder, stored, {t: tuple(shapes[name] for name in held) for t, held in names.items()})
         files = tuple(dict.fromkeys(tensor.file for tensor in stored.values()))
-        return cls(folder, config, files, stored, names, shapes)
+        return cls(folder, config, files, stored, names, shapes, tied)
 
     def parameters_of(self, tensor: str, value: Tensor) -> dict[str, Tensor]:
         """The parameters that the checkpoint's `tensor` holds."""
-        held = self.names[tensor]
+        held = self.names[self.tied.get(tensor, tensor)]
         return dict(zip(held, torch.split(value, [self.shapes[name][0] for name in held]), strict=True))
 
     @property
@@ -94,19 +96,13 @@ class Checkpoint:
         torchao, `ConfigError` for a network that is not ours (`load_network`).
         """
         if self.config.canvas is not None:
-            raise ConfigError(f"{self.folder}: {EXACT_ONLY}")
+            raise ConfigError(f"{self.folder}: {NOT_OURS}")
         wanted, code = dtype or self.dtype, coder() if int8 else None
         place = self._places(of_layers(devices, self.config.layers))
         for device in dict.fromkeys(place.values()):
             shapes = {name: shape for name, shape in self.shapes.items() if place[name] == device}
             check_room(str(self.folder), size_bytes(shapes, wanted, int8=int8), device)
-        model, state = blank_model(self.config), dict[str, Tensor]()
-        for tensor, value in read_tensors(self.files):
-            for name, part in self.parameters_of(tensor, value).items():
-                kind = torch.float32 if kept_in_fp32(name) else wanted
-                # a copy even where nothing changes: a mapped file may be rewritten under a running model
-                weight = part.to(device=place[name], dtype=kind, copy=True)
-                state[name] = code(weight) if code and is_coded(name, weight.shape) else weight
+        model, state = blank_model(self.config), self._read(place, wanted, code)
         if self.config.tied_head:
             state["head.weight"] = state["embed.weight"]
         model.load_state_dict(state, assign=True)
@@ -115,13 +111,33 @@ class Checkpoint:
         return model.requires_grad_(False).eval()
 
     def load_network(self, dtype: torch.dtype, devices: Devices, *, int8: bool = False) -> DiffusionGemma:
-        """The same for a network that is transformers' own, which it reads on the CPU first.
+        """The same for a network that is transformers' own.
 
-        Raises `ConfigError` for int8 and for several devices.
+        Raises `ConfigError` for int8 and for several devices, `CheckpointError` for damaged habits.
         """
         device = one_device(of_layers(devices, self.config.layers), int8=int8)
         check_room(str(self.folder), self.size_bytes(dtype), device)
-        return DiffusionGemma.load(self.folder, self.config, dtype, device)
+        network = empty_network(self.folder, self.config)
+        state = self._read(dict.fromkeys(self.shapes, device), dtype)
+        return DiffusionGemma(self.config, filled(network, state, device))
+
+    def _read(
+        self,
+        place: Mapping[str, torch.device],
+        dtype: torch.dtype,
+        code: Callable[[Tensor], Tensor] | None = None,
+    ) -> dict[str, Tensor]:
+        """Every parameter at its place, one shard mapped at a time."""
+        state: dict[str, Tensor] = {}
+        for tensor, value in read_tensors(self.files):
+            if self.tied.get(tensor) in state:
+                continue
+            for name, part in self.parameters_of(tensor, value).items():
+                kind = torch.float32 if kept_in_fp32(name) else dtype
+                # a copy even where nothing changes: a mapped file may be rewritten under a running model
+                weight = part.to(device=place[name], dtype=kind, copy=True)
+                state[name] = code(weight) if code and is_coded(name, weight.shape) else weight
+        return state
 
     def _places(self, layers: tuple[torch.device, ...]) -> dict[str, torch.device]:
         """The device of every parameter."""
@@ -167,7 +183,7 @@ def save_model(
     if shard_bytes is None:
         save_file(tensors, folder / SINGLE, metadata={"format": "pt"})
     else:
-        _save_shards(tensors, folder, shard_bytes)
+        write_shards(tensors, folder, shard_bytes)
     stored = str(dtype or model.dtype).removeprefix("torch.")
     text = json.dumps(raw_config(model.config, stored), indent=2, sort_keys=True)
     (folder / CONFIG).write_text(text + "\n", encoding="utf-8")
@@ -176,21 +192,3 @@ def save_model(
 def _stacked(parts: list[torch.nn.Parameter], name: str, dtype: torch.dtype | None) -> Tensor:
     kind = parts[0].dtype if dtype is None or kept_in_fp32(name) else dtype
     return torch.cat([part.detach().to(kind).cpu() for part in parts]).contiguous()
-
-
-def _save_shards(tensors: Mapping[str, Tensor], folder: Path, shard_bytes: int) -> None:
-    shards: list[dict[str, Tensor]] = [{}]
-    room = shard_bytes
-    for name, tensor in sorted(tensors.items()):
-        if shards[-1] and tensor.nbytes > room:
-            shards.append({})
-            room = shard_bytes
-        shards[-1][name] = tensor
-        room -= tensor.nbytes
-    files = [f"model-{i:05}-of-{len(shards):05}.safetensors" for i in range(1, len(shards) + 1)]
-    for file, shard in zip(files, shards, strict=True):
-        save_file(shard, folder / file, metadata={"format": "pt"})
-    weight_map = {name: file for file, shard in zip(files, shards, strict=True) for name in shard}
-    total = sum(tensor.nbytes for tensor in tensors.values())
-    index = json.dumps({"metadata": {"total_size": total}, "weight_map": weight_map}, indent=2)
-    (folder / INDEX).write_text(index + "\n", encoding="utf-8")

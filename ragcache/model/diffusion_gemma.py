@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -18,12 +17,16 @@ from torch import Tensor
 
 from ragcache.model.config import ModelConfig
 from ragcache.model.segment import Segment
-from ragcache.model.upstream import library, load_network
+from ragcache.model.upstream import library
 from ragcache.page import Page
 
 EXACT_ONLY = (
     "DiffusionGemma reuses the affixes that a prompt begins with, exactly, and recomputes nothing of them; "
     "anchors, depth and contextual affixes mean nothing to it: use policy direct, or full"
+)
+NOT_OURS = (
+    "DiffusionGemma is not decoded by ragcache's own network, and raw token ids, depth profiles and benches "
+    "are for that alone; ask it with ragcache ask, chat, batch or eval, or name another model"
 )
 
 
@@ -118,13 +121,6 @@ class DiffusionGemma:
     def __init__(self, config: ModelConfig, network: Any) -> None:
         self.config, self.network = config, network
         self.habits = CanvasHabits.of(network.generation_config.to_dict())
-
-    @classmethod
-    def load(
-        cls, folder: Path, config: ModelConfig, dtype: torch.dtype, device: torch.device
-    ) -> DiffusionGemma:
-        """The checkpoint in `folder`."""
-        return cls(config, load_network(folder, config, dtype, device))
 
     @property
     def dtype(self) -> torch.dtype:

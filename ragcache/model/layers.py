@@ -150,5 +150,5 @@ def make_layer(config: ModelConfig, index: int) -> Layer:
 
 
 def kept_in_fp32(name: str) -> bool:
-    """Whether the parameter `name` stays fp32 in a model of another dtype: routing is decided by a hair."""
-    return ".router." in name
+    """Whether our parameter `name` stays fp32 in a model of another dtype: routing is decided by a hair."""
+    return name.startswith("layers.") and ".router." in name

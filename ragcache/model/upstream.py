@@ -1,17 +1,22 @@
-"""DiffusionGemma's network, a class of transformers: read, made blank, and loaded by that library."""
+"""DiffusionGemma's network, a class of transformers: that library reads its config, and makes it."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from ragcache.errors import CheckpointError, ConfigError, MissingDependencyError
-from ragcache.model.blank import blank
+from ragcache.model.blank import blank, blank_parameters
 from ragcache.model.config import CanvasConfig, ModelConfig
 from ragcache.model.families import Raw
+
+HABITS = "generation_config.json"
 
 
 def library() -> Any:
@@ -67,12 +72,12 @@ def read_network(path: Path, raw: Raw, family: str) -> ModelConfig:
         raise CheckpointError(f"{path}: transformers cannot use it ({error})") from error
 
 
-def blank_network(config: ModelConfig) -> Any:
-    """The network without weights. Raises `CheckpointError` for what the library cannot make."""
+def made_network(config: ModelConfig, way: Callable[[], AbstractContextManager[None]] = blank) -> Any:
+    """The network without weights, made in a `way`. Raises `CheckpointError` for what cannot be made."""
     assert config.canvas is not None
     cls, upstream = library().DiffusionGemmaForBlockDiffusion, _upstream_config(config.canvas.network)
     try:
-        with blank():
+        with way():
             return cls(upstream)
     except Exception as error:
         raise CheckpointError(f"config.json: transformers cannot make this network ({error})") from error
@@ -80,21 +85,39 @@ def blank_network(config: ModelConfig) -> Any:
 
 def network_tensors(config: ModelConfig) -> tuple[dict[str, torch.Size], dict[str, str]]:
     """Shapes of the tensors that a checkpoint holds; and by name, which of them each tied one repeats."""
-    network = blank_network(config)
+    network = made_network(config)
     tied: dict[str, str] = dict(network.all_tied_weights_keys)
     return {name: t.shape for name, t in network.state_dict().items() if name not in tied}, tied
 
 
-def load_network(folder: Path, config: ModelConfig, dtype: torch.dtype, device: torch.device) -> Any:
-    """The network with the weights in `folder`. Check headers first: the library makes up what is missing."""
-    assert config.canvas is not None
-    network = library().DiffusionGemmaForBlockDiffusion.from_pretrained(
-        folder,
-        config=_upstream_config(config.canvas.network),
-        dtype=dtype,
-        local_files_only=True,
-        use_safetensors=True,
-    )
+def empty_network(folder: Path, config: ModelConfig) -> Any:
+    """The network of the checkpoint in `folder` with its habits, whose parameters are still to come.
+
+    Raises `CheckpointError` for a damaged `generation_config.json`.
+    """
+    network = made_network(config, blank_parameters)
+    if (folder / HABITS).exists():
+        try:
+            network.generation_config = library().GenerationConfig.from_pretrained(
+                folder, local_files_only=True
+            )
+        except Exception as error:  # whatever the library's own checks raise
+            raise CheckpointError(
+                f"{folder / HABITS}: transformers cannot use it ({error}); "
+                "take it from the original checkpoint"
+            ) from error
+    return network
+
+
+def filled(network: Any, state: Mapping[str, Tensor], device: torch.device) -> Any:
+    """`network` with the tensors of `state`, on `device`, ready to serve; tied ones are not in `state`.
+
+    The library's own loading keeps every shard mapped until the last one is read, and weights of the dtype
+    asked for even longer; and without accelerate a GPU's weights take the way through memory.
+    """
+    repeats = {name: state[source] for name, source in network.all_tied_weights_keys.items()}
+    network.load_state_dict({**state, **repeats}, assign=True)
+    network.tie_weights()
     return network.to(device).requires_grad_(False).eval()
 
 

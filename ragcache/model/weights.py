@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
 from torch import Tensor
 
 from ragcache.errors import CheckpointError
@@ -20,6 +21,7 @@ CONVERT = (
     "convert them to safetensors first, where their code may run: load them with transformers and "
     "call save_pretrained, or use the hub's safetensors/convert"
 )
+AGAIN = "download it again"
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 # safetensors' names of the dtypes that can be computed in
 DTYPES: Mapping[str, torch.dtype] = {"F32": torch.float32, "BF16": torch.bfloat16, "F16": torch.float16}
@@ -48,10 +50,12 @@ def weight_files(folder: Path) -> list[Path]:
     elif any(next(folder.glob(pattern), None) for pattern in PICKLES):
         raise CheckpointError(f"{folder}: only pickle weights; {CONVERT}")
     else:
-        raise CheckpointError(f"{folder}: no {SINGLE} and no {INDEX}")
+        raise CheckpointError(f"{folder}: no {SINGLE} and no {INDEX}; download the weights too")
     for path in files:
         if not path.is_file():
-            raise CheckpointError(f"{folder}: shard {path.name} is named by the index but missing")
+            raise CheckpointError(
+                f"{folder}: shard {path.name} is named by the index but missing; download it, too"
+            )
     return files
 
 
@@ -62,11 +66,11 @@ def read_index(folder: Path) -> dict[str, str]:
         weight_map: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))["weight_map"]
         shards = set(weight_map.values())
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise CheckpointError(f"{path}: not a safetensors index ({error})") from error
+        raise CheckpointError(f"{path}: not a safetensors index ({error}); {AGAIN}") from error
     if not shards:
-        raise CheckpointError(f"{path}: weight_map names no shard")
+        raise CheckpointError(f"{path}: weight_map names no shard; {AGAIN}")
     if any(Path(str(shard)).name != shard for shard in shards):
-        raise CheckpointError(f"{path}: a shard lies outside the checkpoint's folder")
+        raise CheckpointError(f"{path}: a shard lies outside the checkpoint's folder; {AGAIN}")
     return weight_map
 
 
@@ -80,7 +84,9 @@ def one_each(tensors: Iterable[tuple[str, Stored]]) -> dict[str, Stored]:
     found: dict[str, Stored] = {}
     for name, stored in tensors:
         if name in found:
-            raise CheckpointError(f"{stored.file}: {name} is in {found[name].file.name} too")
+            raise CheckpointError(
+                f"{stored.file}: {name} is in {found[name].file.name} too; keep the one that the index names"
+            )
         found[name] = stored
     return found
 
@@ -105,7 +111,7 @@ def _opened(path: Path) -> Any:
     try:
         return safe_open(path, framework="pt")
     except (SafetensorError, OSError) as error:
-        raise CheckpointError(f"{path}: not a readable safetensors file ({error})") from error
+        raise CheckpointError(f"{path}: not a readable safetensors file ({error}); {AGAIN}") from error
 
 
 def check_fit(
@@ -122,6 +128,7 @@ def check_fit(
             more = f" and {len(names) - 4} more" if len(names) > 4 else ""
             parts.append(f"{label}: {', '.join(names[:4])}{more}")
     if len(parts) > 1:
+        parts.append("take config.json and weights from the same checkpoint")
         raise CheckpointError("; ".join(parts))
     for name, shapes in wanted.items():
         shape = (sum(s[0] for s in shapes), *shapes[0][1:])
@@ -131,5 +138,25 @@ def check_fit(
             )
         if stored[name].shape != shape:
             raise CheckpointError(
-                f"{folder}: {name} has shape {list(stored[name].shape)}, config.json says {list(shape)}"
+                f"{folder}: {name} has shape {list(stored[name].shape)}, config.json says {list(shape)}; "
+                "take both from the same checkpoint"
             )
+
+
+def write_shards(tensors: Mapping[str, Tensor], folder: Path, shard_bytes: int) -> None:
+    """Write shards of at most `shard_bytes` each (a larger tensor has one of its own), and their index."""
+    shards: list[dict[str, Tensor]] = [{}]
+    room = shard_bytes
+    for name, tensor in sorted(tensors.items()):
+        if shards[-1] and tensor.nbytes > room:
+            shards.append({})
+            room = shard_bytes
+        shards[-1][name] = tensor
+        room -= tensor.nbytes
+    files = [f"model-{i:05}-of-{len(shards):05}.safetensors" for i in range(1, len(shards) + 1)]
+    for file, shard in zip(files, shards, strict=True):
+        save_file(shard, folder / file, metadata={"format": "pt"})
+    weight_map = {name: file for file, shard in zip(files, shards, strict=True) for name in shard}
+    total = sum(tensor.nbytes for tensor in tensors.values())
+    index = json.dumps({"metadata": {"total_size": total}, "weight_map": weight_map}, indent=2)
+    (folder / INDEX).write_text(index + "\n", encoding="utf-8")

@@ -13,7 +13,7 @@ import pytest
 
 from ragcache.engine.loaded_model import load_fingerprint
 from ragcache.engine.profiles import Profiles
-from reference.tiny import GOLDEN
+from reference.tiny import GOLDEN, GOLDEN_DREAM
 
 from .conftest import Result, Run
 
@@ -25,6 +25,7 @@ CASE: dict[str, Any] = {
     "threshold": 0.9,
 }
 PLAIN = [c for c in json.loads((GOLDEN / "golden.json").read_text()) if c["kind"] == "generate"]
+DREAM = [c for c in json.loads((GOLDEN_DREAM / "golden.json").read_text()) if c["kind"] == "generate"]
 ACACHE = json.loads((GOLDEN / "acache.json").read_text())
 
 
@@ -57,6 +58,14 @@ def test_plain_decoding(generate: Generate, mode: str) -> None:
         assert row["tokens"] == case["result"][mode]["tokens"]
         assert row["anchors"] == []
         assert row["nfe"] <= case["result"][mode]["nfe"]
+
+
+@pytest.mark.parametrize("mode", ["prefix", "dual"])
+def test_plain_decoding_of_dream(generate: Generate, mode: str) -> None:
+    fields = ("gen_length", "block_length", "threshold", "temperature")
+    cases = [{"parts": [[False, c["prompt_ids"]]], "cache": mode, **only(c, *fields)} for c in DREAM]
+    for row, case in zip(rows(generate(cases, "--model", GOLDEN_DREAM)), DREAM, strict=True):
+        assert row["tokens"] == case["result"][mode]["tokens"]
 
 
 def test_reuse(generate: Generate) -> None:

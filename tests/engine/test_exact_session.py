@@ -14,7 +14,7 @@ from ragcache.engine import Engine, LoadedModel, Request, load
 from ragcache.engine.exact_session import NOT_IN_FRONT, TWICE
 from ragcache.errors import ConfigError, PromptTooLongError
 from ragcache.prompt import Affix, Prompt
-from ragcache.registry import Registry
+from ragcache.registry import Maker, Registry
 from reference.gemma import CANVAS, write_gemma
 
 pytest.importorskip("transformers")
@@ -78,6 +78,27 @@ def test_a_page_serves_one_place_of_one_model(model: LoadedModel, store: Path, t
     assert again.reuse.affixes[0].status == "hit"
 
 
+def test_pages_are_exported_with_their_places_and_imported(
+    model: LoadedModel, store: Path, tmp_path: Path
+) -> None:
+    maker, bundle = Maker(model.fingerprint, model.tokenizer.fingerprint), tmp_path / "bundle"
+    with Registry(store) as registry, Engine(model, registry) as engine:
+        registry.register("river", RIVER)
+        registry.register("town", TOWN)
+        engine.generate([asked("direct"), asked("direct", system="Be short.")])
+        exported = registry.export_affixes(["river", "town"], bundle, maker)
+    with Registry(tmp_path / "second") as registry, Engine(model, registry) as engine:
+        imported = registry.import_affixes(bundle, maker)
+        for system in (None, "Be short."):
+            moved, full = engine.generate([asked(policy, system=system) for policy in ("direct", "full")])
+            assert [use.status for use in moved.reuse.affixes] == ["hit", "hit", "skipped"]
+            assert moved.token_ids == full.token_ids
+        elsewhere, full = engine.generate([asked(policy, system="Be kind.") for policy in ("direct", "full")])
+    assert exported.pages == imported.pages == 4  # of two texts, each in two places
+    assert elsewhere.reuse.affixes[0].status == "built"  # none of the four is of this place
+    assert elsewhere.token_ids == full.token_ids
+
+
 def test_an_affix_before_itself_is_skipped(model: LoadedModel) -> None:
     with Engine(model) as engine:
         requests = [replace(ask_with(policy, RIVER, RIVER), options=OPTIONS) for policy in ("direct", "full")]
@@ -117,7 +138,7 @@ def test_other_refusals(model: LoadedModel) -> None:
             engine.submit(ask_about(RIVER, options=DecodingOptions(temperature=0.5), budget=0.0)).result()
         with pytest.raises(PromptTooLongError, match="over the model's window of 512"):
             engine.submit(ask_about(*[TOWN] * 20, options=OPTIONS, budget=0.0)).result()
-    with pytest.raises(ConfigError, match="exactly"):
+    with pytest.raises(ConfigError, match="ask it with ragcache ask"):
         _ = model.mask_predictor
 
 

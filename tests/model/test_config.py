@@ -10,6 +10,7 @@ import pytest
 from ragcache.errors import CheckpointError
 from ragcache.model.config import ExpertsConfig
 from ragcache.model.config_file import raw_config, read_config
+from ragcache.model.layout import layout
 from reference.tiny import CONFIGS, GOLDEN, GOLDEN_DREAM, KINDS
 
 RAW: dict[str, Any] = json.loads((GOLDEN / "config.json").read_text())
@@ -58,6 +59,18 @@ def test_reads_dream_fields(tmp_path: Path) -> None:
 
 
 # what the real checkpoints' config.json say, as far as it matters; sizes are the published ones
+LLADA_8B = {
+    "model_type": "llada", "block_type": "llama", "d_model": 4096, "n_layers": 32, "n_heads": 32,
+    "n_kv_heads": 32, "mlp_hidden_size": 12288, "max_sequence_length": 4096, "vocab_size": 126464,
+    "embedding_size": 126464, "rope_theta": 500000.0, "rms_norm_eps": 1e-5, "mask_token_id": 126336,
+    "eos_token_id": 126081, "pad_token_id": 126081, "weight_tying": False, "include_bias": False,
+}  # fmt: skip
+DREAM_7B = {
+    "model_type": "Dream", "hidden_size": 3584, "num_hidden_layers": 28, "num_attention_heads": 28,
+    "num_key_value_heads": 4, "intermediate_size": 18944, "rms_norm_eps": 1e-6, "rope_theta": 1000000.0,
+    "vocab_size": 152064, "max_position_embeddings": 131072, "mask_token_id": 151666, "eos_token_id": 151643,
+    "pad_token_id": 151643, "tie_word_embeddings": False, "hidden_act": "silu", "rope_scaling": None,
+}  # fmt: skip
 SDAR_4B = {
     "model_type": "sdar", "hidden_size": 2560, "num_hidden_layers": 36, "num_attention_heads": 32,
     "num_key_value_heads": 8, "head_dim": 128, "intermediate_size": 9728, "vocab_size": 151936,
@@ -72,6 +85,21 @@ LLADA2_MINI = {
     "num_experts_per_tok": 8, "moe_intermediate_size": 512, "num_shared_experts": 1, "n_group": 8,
     "first_k_dense_replace": 1, "topk_group": 4, "routed_scaling_factor": 2.5, "score_function": "sigmoid",
 }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("raw", "parameters", "kv_bytes"),
+    [(LLADA_8B, 8_015_581_184, 524_288), (DREAM_7B, 7_615_616_512, 57_344)],
+    ids=["LLaDA-8B", "Dream-7B"],
+)
+def test_the_published_sizes_come_out(
+    tmp_path: Path, raw: dict[str, Any], parameters: int, kv_bytes: int
+) -> None:
+    config = read_config(written(tmp_path, raw))
+    shapes, _, _ = layout(config)
+    assert sum(shape.numel() for shape in shapes.values()) == parameters
+    assert 2 * config.kv_elements_per_token == kv_bytes  # of a token, in bf16
+    assert (config.mask_id, config.head_dim) == (raw["mask_token_id"], 128)
 
 
 def test_reads_block_causal_families(tmp_path: Path) -> None:

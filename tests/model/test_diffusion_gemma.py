@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,15 @@ def test_pages_one_after_another(model: DiffusionGemma) -> None:
     torch.testing.assert_close(got, logits(model, model.begin()), atol=1e-5, rtol=1e-5)
 
 
+def test_what_reads_a_page_leaves_it_as_it_is(model: DiffusionGemma) -> None:
+    [page] = model.pages([AFFIX], [BEFORE])
+    before = [tensor.clone() for tensor in (*page.keys, *page.values)]
+    kv = model.begin([at(page, len(BEFORE), len(AFFIX))])
+    for _ in range(2):
+        logits(model, kv, range(len(BEFORE), len(BEFORE) + len(AFFIX)))
+    assert all(torch.equal(*pair) for pair in zip((*page.keys, *page.values), before, strict=True))
+
+
 def test_a_forward_may_be_repeated(model: DiffusionGemma) -> None:
     kv = model.begin()
     assert kv.size_bytes == 0
@@ -157,5 +167,45 @@ def test_what_the_library_loads_is_neither_spread_nor_rounded(folder: Path) -> N
         checkpoint.load_network(torch.float32, cpu, int8=True)
     with pytest.raises(ConfigError, match="not spread over devices"):
         checkpoint.load_network(torch.float32, (cpu, cpu, torch.device("cuda:0")))
-    with pytest.raises(ConfigError, match="exactly"):
+    with pytest.raises(ConfigError, match="ask it with ragcache ask"):
         load_model(folder)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_it_is_loaded_as_the_library_itself_would(folder: Path, dtype: torch.dtype) -> None:
+    ours = Checkpoint.open(folder).load_network(dtype, torch.device("cpu"))
+    theirs = library().DiffusionGemmaForBlockDiffusion.from_pretrained(folder, dtype=dtype)
+    mine, wanted = ours.network.state_dict(), theirs.state_dict()
+    assert {name: (t.dtype, t.shape) for name, t in mine.items()} == {
+        name: (t.dtype, t.shape) for name, t in wanted.items()
+    }
+    assert all(torch.equal(tensor, wanted[name]) for name, tensor in mine.items())
+    buffers = dict(theirs.named_buffers())
+    for name, buffer in ours.network.named_buffers():
+        torch.testing.assert_close(buffer.to(buffers[name].dtype), buffers[name], atol=0, rtol=0)
+    assert ours.network.generation_config.to_dict() == theirs.generation_config.to_dict()
+    count = sum(parameter.numel() for parameter in theirs.parameters())
+    assert sum(parameter.numel() for parameter in ours.network.parameters()) == count  # what is tied is one
+    same = DiffusionGemma(ours.config, theirs.eval())
+    assert torch.equal(logits(ours, ours.begin()), logits(same, same.begin()))
+
+
+def test_the_weight_under_its_own_name_counts(folder: Path, tmp_path: Path) -> None:
+    """A file may repeat it under another name; what that says is not looked at."""
+    edited(folder, tmp_path)
+    tensors = load_file(folder / SINGLE)
+    name = next(name for name in tensors if name.endswith("decoder.norm.weight"))
+    again = name.replace("decoder", "encoder.language_model")
+    save_file({**tensors, again: torch.zeros_like(tensors[name])}, tmp_path / SINGLE)
+    loaded = Checkpoint.open(tmp_path).load_network(torch.float32, torch.device("cpu"))
+    assert torch.equal(loaded.network.get_parameter(again), tensors[name])
+
+
+def test_habits_that_cannot_be_read_are_named_before_weights_are_read(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Checkpoint, "_read", lambda *given: pytest.fail("weights were read"))
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "generation_config.json").write_text("{")
+    with pytest.raises(CheckpointError, match=r"generation_config\.json: transformers cannot use it"):
+        Checkpoint.open(tmp_path).load_network(torch.float32, torch.device("cpu"))

@@ -15,9 +15,9 @@ from ragcache.model.recorder import PageRecorder
 from ragcache.model.rows import Rows
 from ragcache.model.transformer import MaskPredictor
 from ragcache.page import Page
+from reference.families import reference_model
 from reference.generate import encode
-from reference.llada import ReferenceModel
-from reference.tiny import CONFIGS, random_ids, tiny_model
+from reference.tiny import KINDS, random_ids, tiny_model
 
 AFFIX = random_ids(12, 3)
 
@@ -30,9 +30,9 @@ def full_forward(model: MaskPredictor, ids: list[int]) -> Page:
     return recorder.page(torch.tensor(ids))
 
 
-@pytest.mark.parametrize("kind", CONFIGS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_layer_0_depends_on_the_token_alone_bit_for_bit(kind: str) -> None:
-    model = tiny_model(CONFIGS[kind])
+    model = tiny_model(KINDS[kind])
     before, after = random_ids(9, 4), random_ids(6, 5)
     one = full_forward(model, [*before, *AFFIX, *after])
     other = full_forward(model, [*after, *AFFIX, *before])
@@ -40,9 +40,9 @@ def test_layer_0_depends_on_the_token_alone_bit_for_bit(kind: str) -> None:
     assert torch.equal(one.values[0][:, 9:21], other.values[0][:, 6:18])
 
 
-@pytest.mark.parametrize("kind", CONFIGS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_layer_0_equals_the_full_forward_and_deeper_layers_are_stale(kind: str) -> None:
-    model = tiny_model(CONFIGS[kind])
+    model = tiny_model(KINDS[kind])
     page = encode_affixes(model, [AFFIX])[0]
     full = full_forward(model, [*random_ids(9, 4), *AFFIX, *random_ids(6, 5)])
     # the same dot products, bit for bit unless the matmul sums in another order for another number of rows
@@ -51,14 +51,14 @@ def test_layer_0_equals_the_full_forward_and_deeper_layers_are_stale(kind: str) 
     assert (page.values[1] - full.values[1][:, 9:21]).abs().max() > 1e-3
 
 
-@pytest.mark.parametrize("kind", CONFIGS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_page_equals_the_reference(kind: str, tmp_path: Path) -> None:
-    model = tiny_model(CONFIGS[kind])
+    model = tiny_model(KINDS[kind])
     save_model(model, tmp_path)
     page = encode_affixes(model, [AFFIX])[0]
     assert page.token_ids.tolist() == AFFIX
     assert page.keys[0].shape == (model.config.kv_heads, 12, model.config.head_dim)
-    for layer, columns in enumerate(encode(ReferenceModel(tmp_path), AFFIX)):
+    for layer, columns in enumerate(encode(reference_model(tmp_path), AFFIX)):
         for index, (key, value) in columns.items():
             for got, wanted in ((page.keys, key), (page.values, value)):
                 torch.testing.assert_close(
@@ -77,7 +77,7 @@ def test_affixes_encoded_jointly_do_not_see_each_other() -> None:
 
 @pytest.mark.parametrize("kind", ["gqa", "mqa"])
 def test_a_page_owns_its_memory(kind: str) -> None:
-    model = tiny_model(CONFIGS[kind])
+    model = tiny_model(KINDS[kind])
     for page in encode_affixes(model, [AFFIX, random_ids(1, 6)]):
         for tensor in (*page.keys, *page.values):
             assert tensor.is_contiguous()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,24 @@ import ragcache.model.weights as weights
 from ragcache.model.checkpoint import Checkpoint, load_model, save_model
 from ragcache.model.weights import read_headers, weight_files
 from reference.fast_path import Fast
+from reference.gemma import write_gemma
 from reference.tiny import KINDS, random_ids, tiny_model
 
 IDS = random_ids(12, 1)
+Load = Callable[[], torch.nn.Module]
+
+
+@pytest.fixture(params=["ours", "diffusion_gemma"])
+def sharded(request: pytest.FixtureRequest, tmp_path: Path) -> Load:
+    """Loads a network of several shards, in the dtype they hold."""
+    if request.param == "ours":
+        save_model(tiny_model(), tmp_path, shard_bytes=10_000)
+        return lambda: load_model(tmp_path)
+    pytest.importorskip("transformers")
+    write_gemma(tmp_path, 60, shards="20KB")
+    assert len(weight_files(tmp_path)) > 2
+    checkpoint = Checkpoint.open(tmp_path)
+    return lambda: checkpoint.load_network(torch.float32, torch.device("cpu")).network
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -28,8 +43,7 @@ def test_shards_hold_what_one_file_holds(tmp_path: Path, kind: str) -> None:
     assert torch.equal(Fast(load_model(tmp_path)).logits(IDS), Fast(model).logits(IDS))
 
 
-def test_one_shard_is_open_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    save_model(tiny_model(), tmp_path, shard_bytes=10_000)
+def test_one_shard_is_open_at_a_time(sharded: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     opened, most = 0, 0
     real = weights._opened
 
@@ -43,14 +57,16 @@ def test_one_shard_is_open_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyP
             opened -= 1
 
     monkeypatch.setattr(weights, "_opened", counting)
-    load_model(tmp_path)
+    sharded()
     assert (opened, most) == (0, 1)
 
 
-def test_a_loaded_model_is_not_mapped(tmp_path: Path) -> None:
-    save_model(tiny_model(), tmp_path)
-    loaded = load_model(tmp_path)
-    assert all(weight.untyped_storage().filename is None for weight in loaded.parameters())
+def test_a_loaded_model_is_not_mapped(sharded: Load) -> None:
+    """Else what is written to the files later would change it."""
+    loaded = sharded()
+    tensors = [*loaded.parameters(), *loaded.buffers()]
+    assert all(tensor.untyped_storage().filename is None for tensor in tensors)
+    assert not any(tensor.requires_grad or tensor.is_meta for tensor in tensors)
 
 
 def test_headers_alone_tell_shapes_and_dtypes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

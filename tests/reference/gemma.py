@@ -58,7 +58,7 @@ def tiny_gemma(rows: int, seed: int = 0) -> Any:
     return network
 
 
-def write_gemma(folder: Path, rows: int, seed: int = 0) -> Path:
-    """A checkpoint folder without a tokenizer."""
-    tiny_gemma(rows, seed).save_pretrained(folder)
+def write_gemma(folder: Path, rows: int, seed: int = 0, shards: str = "1GB") -> Path:
+    """A checkpoint folder without a tokenizer; shards are of so many bytes at most."""
+    tiny_gemma(rows, seed).save_pretrained(folder, max_shard_size=shards)
     return folder

@@ -56,7 +56,16 @@ FAMILIES = {
         ),
     ),
 }
-KINDS = CONFIGS | FAMILIES
+# every way of sharing, and biases where config.json may ask for them, in these families too
+VARIANTS = {
+    "dream-mha": replace(FAMILIES["dream"], kv_heads=4),
+    "dream-mqa": replace(FAMILIES["dream"], kv_heads=1),
+    "sdar-mha": replace(FAMILIES["sdar"], kv_heads=4),
+    "sdar-mqa-bias": replace(FAMILIES["sdar"], kv_heads=1, qkv_bias=True),
+    "llada2-mha-bias": replace(FAMILIES["llada2"], kv_heads=4, qkv_bias=True),
+    "llada2-mqa": replace(FAMILIES["llada2"], kv_heads=1),
+}
+KINDS = CONFIGS | FAMILIES | VARIANTS
 
 
 def tiny_model(config: ModelConfig = CONFIGS["gqa-bias"], seed: int = 0) -> MaskPredictor:

@@ -87,8 +87,9 @@ def test_reuse_without_anchors_changes_an_answer() -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_pages_are_unchanged_by_generation(backend: str) -> None:
-    fast = Fast(tiny_model(), backend_named(backend))
+@pytest.mark.parametrize("kind", ["gqa-bias", *FAMILIES])
+def test_pages_are_unchanged_by_generation(kind: str, backend: str) -> None:
+    fast = Fast(tiny_model(KINDS[kind]), backend_named(backend))
     fast.segments(LAYOUTS["several"])  # encodes the pages
     before = {ids: [t.clone() for t in (*p.keys, *p.values)] for ids, p in fast.pages.items()}
     for budget in (0.0, 0.3, 1.0):
@@ -100,8 +101,9 @@ def test_pages_are_unchanged_by_generation(backend: str) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_pages_serve_any_order_as_fresh_ones_would(backend: str) -> None:
-    warm = Fast(tiny_model(), backend_named(backend))
+@pytest.mark.parametrize("kind", ["gqa-bias", *FAMILIES])
+def test_pages_serve_any_order_as_fresh_ones_would(kind: str, backend: str) -> None:
+    warm = Fast(tiny_model(KINDS[kind]), backend_named(backend))
     warm.answer(LAYOUTS["several"], ReusePolicy(0.3), OPTIONS)
     reordered = [(True, A), (False, QUESTION), (True, C), (True, B)]
     cold = Fast(warm.model, backend_named(backend))
