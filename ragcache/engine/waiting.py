@@ -96,7 +96,10 @@ class WaitingQueue:
     def drain(self) -> list[Job | Call[Any]]:
         """Take out all, jobs in their order."""
         with self._changed:
-            found = [*self._calls, *sorted(self._waiting.values(), key=lambda job: job.due)]
+            found: list[Job | Call[Any]] = [
+                *self._calls,
+                *sorted(self._waiting.values(), key=lambda job: job.due),
+            ]
             self._calls.clear()
             self._waiting.clear()
             self._heap.clear()
