@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 LIBRARY = ("ragcache", "connectors", "pipelines")
 # Lowest first; layers of one row know nothing of each other.
 LAYERS = (
-    ("byte_count", "closing", "devices", "durable", "errors", "page", "text"),
+    ("byte_count", "closing", "devices", "durable", "errors", "page", "text", "threads"),
     ("prompt", "model", "registry"),
     ("decoding",),
     ("reuse",),

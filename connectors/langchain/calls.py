@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import aclosing, closing, contextmanager
+from functools import partial
 from itertools import count
 from typing import TypeVar
 
@@ -119,22 +120,11 @@ def pieces(engine: Engine, request: Request) -> Generator[str | Completion]:
 async def pieces_async(engine: Engine, request: Request) -> AsyncGenerator[str | Completion]:
     """As `pieces`; the event loop is never blocked."""
     loop = asyncio.get_running_loop()
-    texts: asyncio.Queue[str | None] = asyncio.Queue()
-
-    def put(text: str | None) -> None:
-        loop.call_soon_threadsafe(texts.put_nowait, text)
-
-    future = engine.submit(request, put)
-    future.add_done_callback(lambda _: put(None))
-    sent = ""
+    queue: asyncio.Queue[str | None] = asyncio.Queue()
+    future = engine.submit_pieces(request, partial(loop.call_soon_threadsafe, queue.put_nowait))
     try:
-        while (text := await texts.get()) is not None:
-            if len(text) > len(sent):
-                yield text[len(sent) :]
-                sent = text
-        completion = future.result()
+        while (piece := await queue.get()) is not None:
+            yield piece
+        yield future.result()
     finally:
         future.cancel()
-    if len(completion.text) > len(sent):
-        yield completion.text[len(sent) :]
-    yield completion

@@ -16,6 +16,7 @@ from weakref import WeakSet
 
 from ragcache.decoding.step import Step
 from ragcache.engine import Completion, Engine, Request
+from ragcache.engine.costs import shares_s
 from ragcache.errors import ConfigError
 from ragcache.model.attention import Backend, RequestKV
 from ragcache.model.diffusion_gemma import EncodedPrompt
@@ -24,10 +25,10 @@ from ragcache.model.diffusion_gemma import EncodedPrompt
 class Meter:
     """Seconds of forwards and bytes of private KV, for `Engine(on_forward=...)`.
 
-    When several requests share a forward, each of its steps is given the share of the seconds that it has of
-    the rows, counted through all `layers`. So `refresh_s`, one number for every refresh, says what refreshes
-    cost, and neither waiting nor others' rows are in it. `kv_peak_bytes` is the most private KV that requests
-    held at a forward, those included that waited for their turn; an engine reserves more until it knows.
+    When several requests share a forward, each of its steps is given its share of the seconds (`shares_s`).
+    So `refresh_s`, one number for every refresh, says what refreshes cost, and neither waiting nor others'
+    rows are in it. `kv_peak_bytes` is the most private KV that requests held at a forward, those included
+    that waited for their turn; an engine reserves more until it knows.
     """
 
     def __init__(self, layers: int) -> None:
@@ -58,9 +59,7 @@ class Meter:
 
     def __call__(self, steps: Sequence[Step], seconds: float) -> None:
         """A forward over `steps` took `seconds`."""
-        costs = [step.cost(self.layers) for step in steps]
-        for step, cost in zip(steps, costs, strict=True):
-            share_s = seconds * cost / (sum(costs) or 1.0)
+        for step, share_s in zip(steps, shares_s(steps, seconds, self.layers), strict=True):
             self.kind_s[step.kind] += share_s
             if step.kind == "refresh":
                 self.refresh_s.append(share_s)

@@ -14,6 +14,7 @@ from ragcache.model.catalog import find_checkpoint
 from ragcache.model.config import ModelConfig
 from ragcache.model.random_weights import config_of_size, random_predictor
 from ragcache.prompt import ChatTokenizer
+from ragcache.threads import in_own_thread
 
 RANDOM = "random:"
 
@@ -39,7 +40,7 @@ def with_random_weights(
 ) -> LoadedModel:
     """Random weights behind nano's tokenizer, whose ids are fewer than any random model's."""
     tokenizer = ChatTokenizer.from_folder(find_checkpoint("nano"))
-    predictor = random_predictor(config, dtype=dtype, device=device)
+    predictor = in_own_thread(lambda: random_predictor(config, dtype=dtype, device=device))
     return LoadedModel(name, predictor, tokenizer, f"random {config.canonical()}", frozenset())
 
 

@@ -17,6 +17,7 @@ from ragcache.benching.stored import FEW, overheads
 from ragcache.benching.systems import BASELINE, System
 from ragcache.engine import LoadedModel
 from ragcache.model.random_weights import parameter_count
+from ragcache.threads import in_own_thread
 
 
 def run(
@@ -45,7 +46,7 @@ def run(
         threads=torch.get_num_threads(),
         load=load,
         rows=tuple(rows_of(measured)),
-        roofline=_roofline(model, measured, load),
+        roofline=in_own_thread(lambda: _roofline(model, measured, load)),  # others are timed after it
         fit=scaling(model, subject, load) if scaled else None,
         overheads=tuple(overheads(model, subject, load, (FEW, stored))) if stored else (),
     )

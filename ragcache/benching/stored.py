@@ -15,6 +15,7 @@ from ragcache.benching.systems import System
 from ragcache.decoding.encode import encode_affixes
 from ragcache.engine import LoadedModel, Request
 from ragcache.registry import Registry
+from ragcache.threads import in_own_thread
 
 FEW, MANY = 10, 10_000
 REPEATS = 5
@@ -30,7 +31,7 @@ class Overhead:
 
 def fill(registry: Registry, model: LoadedModel, first: int, stop: int) -> None:
     """Store pages of one token each, of the token ids `first` to `stop`; what they hold is alike."""
-    [page] = encode_affixes(model.predictor, [(0,)])
+    [page] = in_own_thread(lambda: encode_affixes(model.predictor, [(0,)]))
     for token in range(first, stop):
         registry.put(model.key((token,)), replace(page, token_ids=torch.tensor([token])))
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 
+from ragcache.engine.request import Completion
 from ragcache.prompt import ChatTokenizer
 
 
@@ -42,6 +44,26 @@ class AnswerReader:
             held = max((_overlap(text, s) for s in self.stop), default=0)
             text = text[: len(text) - held]
         return text.rstrip()  # blanks at the end of the whole answer are stripped
+
+
+@dataclass
+class Pieces:
+    """Hands an answer that grows to `put` in append-only pieces, and None after the last."""
+
+    put: Callable[[str | None], None]
+    sent: int = 0
+
+    def grow(self, text: str) -> None:
+        """The answer so far is `text`."""
+        if len(text) > self.sent:
+            self.put(text[self.sent :])
+            self.sent = len(text)
+
+    def finish(self, future: Future[Completion]) -> None:
+        """The request is done, for better or worse."""
+        if not future.cancelled() and future.exception() is None:
+            self.grow(future.result().text)
+        self.put(None)
 
 
 def _overlap(text: str, stop: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Callable
 from typing import TypeVar
 
 import torch
@@ -20,10 +21,20 @@ class Clock:
     """Seconds, forwards and rows (through all `layers`) by kind of step; every step, when there is a canvas.
 
     `first_rows` is the cost of the first refresh in rows, `first_logits` its logits, if they are to be kept.
+    `forward_s` says how many seconds of the last forward were this request's; None: all from step to logits,
+    for a request that is computed alone.
     """
 
-    def __init__(self, layers: int, canvas: Canvas | None = None, *, keep_logits: bool = False) -> None:
+    def __init__(
+        self,
+        layers: int,
+        canvas: Canvas | None = None,
+        *,
+        keep_logits: bool = False,
+        forward_s: Callable[[], float] | None = None,
+    ) -> None:
         self.layers, self.canvas, self.keep_logits = layers, canvas, keep_logits
+        self._forward_s = forward_s
         self.seconds: dict[StepKind, float] = {}
         self.forwards: Counter[StepKind] = Counter()
         self.rows: dict[StepKind, float] = {}
@@ -50,7 +61,8 @@ class Clock:
             self._count(step, logits, started)
 
     def _count(self, step: Step, logits: Tensor, started: float) -> None:
-        seconds, rows = time.perf_counter() - started, step.cost(self.layers)
+        seconds = self._forward_s() if self._forward_s is not None else time.perf_counter() - started
+        rows = step.cost(self.layers)
         self.seconds[step.kind] = self.seconds.get(step.kind, 0.0) + seconds
         self.rows[step.kind] = self.rows.get(step.kind, 0.0) + rows
         if step.kind == "refresh" and not self.forwards["refresh"]:

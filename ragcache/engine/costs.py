@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ragcache.decoding.step import Step
+
 SURE_AFTER = 3  # loads and encodings, before the model is trusted
+
+
+def shares_s(steps: Sequence[Step], seconds: float, layers: int) -> list[float]:
+    """Each step's part of the `seconds` of their forward: as much as of its rows through all `layers`."""
+    costs = [step.cost(layers) for step in steps]
+    every = sum(costs) or 1.0
+    return [seconds * cost / every for cost in costs]
 
 
 @dataclass

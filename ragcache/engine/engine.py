@@ -4,42 +4,35 @@ from __future__ import annotations
 
 import atexit
 import queue
-import threading
 import time
 from collections.abc import Callable, Collection, Generator, Sequence
 from concurrent.futures import Future
-from dataclasses import replace
 
 from ragcache.closing import Closing
-from ragcache.decoding.encode import Scaffold
+from ragcache.engine.affix_reuse import reuse_of
+from ragcache.engine.answer import Pieces
 from ragcache.engine.costs import RowCost
-from ragcache.engine.exact_session import ExactSession, exact_need, exact_policy, only_in_front
 from ragcache.engine.job import Job, Ready
 from ragcache.engine.kv_budget import Grant, KVBudget
 from ragcache.engine.loaded_model import LoadedModel
 from ragcache.engine.pages import Need, PageSource, Resolved
 from ragcache.engine.prefetch import Prefetcher
 from ragcache.engine.preview import Preview, sections_of
-from ragcache.engine.profiles import ModelProfile, Profiles
+from ragcache.engine.profiles import Profiles
 from ragcache.engine.request import Completion, Request
 from ragcache.engine.residency import Residency
-from ragcache.engine.scaffold import scaffold_for, system_text
 from ragcache.engine.scheduler import Scheduler
-from ragcache.engine.session import Session, check_window
+from ragcache.engine.session import check_window
+from ragcache.engine.supervisor import Supervisor
 from ragcache.engine.waiting import WaitingQueue
 from ragcache.engine.worker import OnForward, Worker
-from ragcache.errors import (
-    ConfigError,
-    EmptyQuestionError,
-    EngineClosedError,
-    PromptTooLongError,
-)
+from ragcache.errors import ConfigError, EmptyQuestionError, PromptTooLongError
 from ragcache.model.attention import Backend, GatherKV
-from ragcache.prompt import AffixSpan, Prompt, TokenizedPrompt, tokenize
+from ragcache.prompt import NOTHING, AffixSpan, Prompt, SpanIndex, TokenizedPrompt, tokenize
 from ragcache.registry import DEFAULT_NAMESPACE, Registry, codec_for
 from ragcache.registry.names import check_name
-from ragcache.reuse.depth import DepthTable
 from ragcache.reuse.policy import ReusePolicy
+from ragcache.threads import in_own_thread
 
 DEVICE_BYTES = 2 * 2**30
 
@@ -89,20 +82,16 @@ class Engine(Closing):
         self.policy, self.codec = policy or ReusePolicy(), codec_for(codec).name
         self.max_batch, self.backend = max_batch, backend
         self.match_registered, self.min_affix_tokens = match_registered, min_affix_tokens
-        self._profile = ModelProfile(model.predictor.config, lambda: model.fingerprint, profiles)
         self.namespace, self.shared = check_name(namespace, "namespace"), tuple(shared)
+        self._reuse = reuse_of(model, profiles)
         self._source = PageSource(model, registry, self.namespace)
-        self._prefetcher = Prefetcher(self._pull, max_batch) if prefetch and registry is not None else None
         self._residency = Residency(model.predictor.devices, device_bytes)
-        self.row_cost = RowCost()
         if registry is not None and self._residency.tier is not None:
             registry.count_device(self._residency.tier)
-        self._waiting, self._scheduler = WaitingQueue(max_waiting), Scheduler(max_rows_per_step)
-        self.private_kv = KVBudget(kv_bytes)
-        self._on_forward = on_forward
-        self._closed = threading.Event()
-        self._replacing = threading.Lock()
-        self._worker = self._start_worker()
+        self.row_cost, self.private_kv = RowCost(), KVBudget(kv_bytes)
+        self._scheduler, self._on_forward = Scheduler(max_rows_per_step), on_forward
+        self._workers = Supervisor(WaitingQueue(max_waiting), self._make_worker)
+        self._prefetcher = Prefetcher(self._pull, max_batch) if prefetch and registry is not None else None
         atexit.register(self.close)  # a worker still inside torch while the interpreter goes down aborts it
 
     def tokenize(
@@ -113,27 +102,22 @@ class Engine(Closing):
         Affixes shorter than `min_tokens`, or than the engine's own least, are skipped. `shared` names are
         matched beside the engine's own.
         """
-        registered = self._source.registered({*self.shared, *shared}) if self.match_registered else {}
-        least = max(self.min_affix_tokens, min_tokens)
-        found = tokenize(prompt, self.model.tokenizer, registered=registered, min_tokens=least)
-        return only_in_front(found) if self.model.exact_only else found
+        return self._tokenize(prompt, self._registered(shared), min_tokens)
 
     def preview(self, request: Request) -> Preview:
         """What `request` would reuse now. Nothing is computed, and no hit or miss is counted.
 
         Raises what cannot be tokenised or planned; a prompt that is too long only says by how much.
         """
-        policy = self.resolve_policy(request.policy)
-        prompt = self._tokenize(request, policy)
+        ready = self._prepare(request)
         stored = None
-        if policy.reuses:
-            stored = self._source.stored(
-                prompt.spans, self._need(request, prompt, policy, self._profile.table(policy))
-            )
-        sections = sections_of(prompt, stored, self.model.tokenizer.decode)
+        if ready.policy.reuses:
+            spans, need = ready.prompt.spans, self._need(request, ready)
+            stored = in_own_thread(lambda: self._source.stored(spans, need))  # decodes pages
+        sections = sections_of(ready.prompt, stored, self.model.tokenizer.decode)
         config = self.model.predictor.config
         answer = config.answer_tokens(request.options.max_tokens)
-        return Preview(tuple(sections), answer, config.max_tokens, policy.name)
+        return Preview(tuple(sections), answer, config.max_tokens, ready.policy.name)
 
     @property
     def pages_peak_bytes(self) -> int:
@@ -145,8 +129,7 @@ class Engine(Closing):
 
         Raises `ConfigError` for one that the model cannot follow.
         """
-        wanted = policy or self.policy
-        return exact_policy(wanted) if self.model.exact_only else self._profile.resolve(wanted)
+        return self._reuse.policy(policy or self.policy)
 
     def submit(
         self, request: Request, on_text: Callable[[str], None] = lambda text: None, *, wait: bool = False
@@ -157,15 +140,20 @@ class Engine(Closing):
         `max_waiting` requests wait already, `EngineBusyError` is raised, or room waited for with `wait`.
         Raises `EngineClosedError` after `close`.
         """
-        if _is_blank(request.prompt):
+        if request.is_blank:
             raise EmptyQuestionError("the prompt is empty; ask something")
         job = Job(request, on_text)
-        waits = self._waiting.put(job, wait=wait)
-        if self._worker.died:
-            self._replace_worker()
+        waits = self._workers.submit(job, wait=wait)
         if waits and self._prefetcher is not None:
-            self._prefetcher.offer(request, lambda: job.begun or job.future.done())
+            self._prefetcher.offer(job)
         return job.future
+
+    def submit_pieces(self, request: Request, put: Callable[[str | None], None]) -> Future[Completion]:
+        """`submit`; `put` gets the answer in append-only pieces, one per finished block, and None at last."""
+        pieces = Pieces(put)
+        future = self.submit(request, pieces.grow)
+        future.add_done_callback(pieces.finish)
+        return future
 
     def generate(self, requests: Sequence[Request]) -> list[Completion]:
         """Answers in the order of `requests`, any number of them; raises the first error."""
@@ -175,25 +163,20 @@ class Engine(Closing):
     def stream(self, request: Request) -> Generator[str, None, Completion]:
         """Append-only pieces of the answer, one per finished block; returns the `Completion`."""
         pieces: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        future = self.submit(request, pieces.put)
-        future.add_done_callback(lambda _: pieces.put(None))
-        sent = ""
+        future = self.submit_pieces(request, pieces.put)
         try:
-            while (text := pieces.get()) is not None:
-                if len(text) > len(sent):
-                    yield text[len(sent) :]
-                    sent = text
-            completion = future.result()
+            while (piece := pieces.get()) is not None:
+                yield piece
+            return future.result()
         finally:
             future.cancel()
-        if len(completion.text) > len(sent):
-            yield completion.text[len(sent) :]
-        return completion
 
     def warm(self, texts: Sequence[str], names: Sequence[str] = ()) -> Resolved:
         """Make sure the pages of `texts` are stored; returns them with their status.
 
-        `names`, in the order of `texts`, only matter for those that are shared.
+        The worker encodes what is missing, between two forwards of the requests it is at. `names`, in the
+        order of `texts`, only matter for those that are shared. Raises `PromptTooLongError`,
+        `EngineClosedError`, or `WorkerDiedError`.
         """
         spans = []
         for text, name in zip(texts, names or [""] * len(texts), strict=True):
@@ -202,10 +185,8 @@ class Engine(Closing):
             if len(ids) > limit:
                 raise PromptTooLongError(len(ids), limit, what="affix")
             spans.append(AffixSpan(name, text, ids, 0, 0, len(ids)))
-        need = Need(codec=self.codec, shared=self.shared)
-        if self.model.exact_only:  # as a user's message begins; behind a system prompt it is another page
-            need = exact_need(replace(need, within=Scaffold(scaffold_for("", self.model).before)))
-        return self._source.resolve(spans, need, keep=True)
+        need = self._reuse.warm_need(Need(codec=self.codec, shared=self.shared))
+        return self._workers.run(lambda: self._source.resolve(spans, need, keep=True))
 
     def warm_names(self, names: Sequence[str]) -> Resolved:
         """`warm` for the texts of registered names, found in the engine's namespace or, where shared, there.
@@ -220,20 +201,14 @@ class Engine(Closing):
     def close(self) -> None:
         """Finish what is running, fail what still waits with `EngineClosedError`, stop the worker."""
         atexit.unregister(self.close)
-        with self._replacing:
-            already = self._closed.is_set()
-            self._closed.set()
-        for job in self._waiting.close():
-            job.fail(EngineClosedError("the engine was closed before this request started"))
-        if not already and self._prefetcher is not None:
+        self._workers.close()
+        if self._prefetcher is not None:
             self._prefetcher.close()
-        if threading.current_thread() is not self._worker:  # a callback may close, and cannot wait for itself
-            self._worker.join()
 
-    def _start_worker(self) -> Worker:
-        worker = Worker(
+    def _make_worker(self, waiting: WaitingQueue) -> Worker:
+        return Worker(
             self.model.predictor,
-            self._waiting,
+            waiting,
             self._scheduler,
             self.max_batch,
             self._reserve,
@@ -241,74 +216,63 @@ class Engine(Closing):
             self.row_cost,
             self._on_forward,
         )
-        worker.start()
-        return worker
-
-    def _replace_worker(self) -> None:
-        """Another thread in the place of one that died; the queue is the same."""
-        with self._replacing:
-            if self._worker.died and not self._closed.is_set():
-                self._worker = self._start_worker()
 
     def _reserve(self, job: Job) -> Grant | None:
         """Memory for the private KV of a request, tokenised to know it; None while others have too much."""
-        ready = job.ready = job.ready or self._ready(job.request)
+        tokens = check_window(self._ready(job).prompt, job.request, self.model.predictor.config)
         copies = 2 if job.request.compare else 1
-        return self.private_kv.take(copies * self.model.predictor.kv_bytes(ready.tokens))
-
-    def _ready(self, request: Request) -> Ready:
-        started = time.perf_counter()
-        policy = self.resolve_policy(request.policy)
-        prompt = self._tokenize(request, policy)
-        tokens = check_window(prompt, request, self.model.predictor.config)
-        return Ready(prompt, policy, self._profile.table(policy), tokens, time.perf_counter() - started)
+        return self.private_kv.take(copies * self.model.predictor.kv_bytes(tokens))
 
     def _begin(self, job: Job, grant: Grant) -> None:
         """Resolve pages, make the work."""
-        ready, request = job.ready, job.request
-        assert ready is not None
+        ready, request = self._ready(job), job.request
         spans = ready.prompt.spans if ready.policy.reuses else ()
-        resolved = self._source.resolve(spans, self._need(request, ready.prompt, ready.policy, ready.table))
-        session = (ExactSession if self.model.exact_only else Session)(
+        resolved = self._source.resolve(spans, self._need(request, ready))
+        session = self._reuse.session(
             request,
-            ready.prompt,
+            ready,
             self._residency.place(resolved, job.held),
             self.model,
-            ready.policy,
             self.backend,
-            ready.tokenize_s,
-            ready.table,
             grant.keep,
+            lambda: job.forward_s,
         )
         job.work = session.work(job.on_text)
 
-    def _need(
-        self, request: Request, prompt: TokenizedPrompt, policy: ReusePolicy, table: DepthTable | None
-    ) -> Need:
-        need = Need(
-            table.checkpoints if table else (),
-            codec=request.codec or self.codec,
-            shared=(*self.shared, *request.shared),
-        )
-        if self.model.exact_only:
-            return exact_need(replace(need, ids=prompt.token_ids))
-        if not policy.contextual:
-            return need
-        within, outside = scaffold_for(request.prompt, self.model), system_text(request.prompt)
-        return replace(need, within=within, outside=outside)
+    def _pull(self, job: Job) -> None:
+        """Tokenise a waiting request, and bring its pages into memory; called by the prefetcher."""
+        ready = self._ready(job)
+        check_window(ready.prompt, job.request, self.model.predictor.config)
+        if ready.policy.reuses:
+            self._source.prefetch(ready.prompt.spans, self._need(job.request, ready))
 
-    def _tokenize(self, request: Request, policy: ReusePolicy) -> TokenizedPrompt:
-        return self.tokenize(request.prompt, min_tokens=policy.min_tokens, shared=request.shared)
+    def _ready(self, job: Job) -> Ready:
+        """`job` prepared, by the prefetcher or the worker, whoever comes first; both at once do no harm.
 
-    def _pull(self, request: Request) -> None:
-        """Bring the pages of a waiting request into memory; called by the prefetcher's thread."""
-        policy = self.resolve_policy(request.policy)
-        if policy.reuses:
-            prompt = self._tokenize(request, policy)
-            need = self._need(request, prompt, policy, self._profile.table(policy))
-            self._source.prefetch(prompt.spans, need)
+        Anew where names were registered or removed meanwhile. Ids do not depend on them, but spans do: the
+        page of a text that was forgotten must not be stored again.
+        """
+        ready = job.ready
+        if ready is None or ready.registered is not self._registered(job.request.shared):
+            ready = self._prepare(job.request)
+            if not job.settled:
+                job.ready = ready
+        return ready
 
+    def _prepare(self, request: Request) -> Ready:
+        started = time.perf_counter()
+        policy, registered = self.resolve_policy(request.policy), self._registered(request.shared)
+        prompt = self._tokenize(request.prompt, registered, policy.min_tokens)
+        return Ready(prompt, policy, self._reuse.table(policy), registered, time.perf_counter() - started)
 
-def _is_blank(prompt: Prompt | str) -> bool:
-    texts = [prompt] if isinstance(prompt, str) else [message.text for message in prompt.messages]
-    return not any(text.strip() for text in texts)
+    def _tokenize(self, prompt: Prompt | str, registered: SpanIndex, min_tokens: int) -> TokenizedPrompt:
+        least = max(self.min_affix_tokens, min_tokens)
+        found = tokenize(prompt, self.model.tokenizer, registered=registered, min_tokens=least)
+        return self._reuse.usable(found)
+
+    def _registered(self, shared: Collection[str]) -> SpanIndex:
+        return self._source.registered({*self.shared, *shared}) if self.match_registered else NOTHING
+
+    def _need(self, request: Request, ready: Ready) -> Need:
+        codec, shared = request.codec or self.codec, (*self.shared, *request.shared)
+        return self._reuse.need(Need(codec=codec, shared=shared), request, ready)

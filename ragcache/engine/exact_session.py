@@ -10,14 +10,19 @@ import torch
 from ragcache.decoding.canvas import Canvas
 from ragcache.decoding.canvases import denoise_canvases
 from ragcache.decoding.denoise import DecodingOptions
+from ragcache.decoding.encode import Scaffold
 from ragcache.decoding.step import Step, Work
 from ragcache.engine.clock import Clock
+from ragcache.engine.job import Ready
+from ragcache.engine.loaded_model import LoadedModel
 from ragcache.engine.pages import Need
-from ragcache.engine.request import ReuseReport
+from ragcache.engine.request import Request, ReuseReport
+from ragcache.engine.scaffold import scaffold_for
 from ragcache.engine.session import Outcome, Session, place
 from ragcache.errors import ConfigError
 from ragcache.model.diffusion_gemma import EXACT_ONLY, DiffusionGemma
 from ragcache.prompt import AffixSpan, SkippedSpan, TokenizedPrompt
+from ragcache.reuse.depth import DepthTable
 from ragcache.reuse.policy import Direct, Full, ReusePolicy
 
 BETWEEN = 64
@@ -25,18 +30,6 @@ BETWEEN = 64
 NOT_IN_FRONT = f"over {BETWEEN} tokens of other text stand before it, and this model reuses prefixes alone"
 MERGED = "its first token merges with the text before it, and this model reuses whole beginnings alone"
 TWICE = "it stands before itself, where its page would be another one"
-
-
-def exact_policy(policy: ReusePolicy) -> ReusePolicy:
-    """The policy of such a model: what is reused is exact, so the default and `auto` leave it as it is.
-
-    Raises `ConfigError` for a policy that asks for something else than `direct` or `full`.
-    """
-    if policy.auto or policy == ReusePolicy():
-        return Direct
-    if policy not in (replace(base, min_tokens=policy.min_tokens) for base in (Direct, Full)):
-        raise ConfigError(f"policy {policy.name!r}: {EXACT_ONLY}")
-    return policy
 
 
 def only_in_front(prompt: TokenizedPrompt) -> TokenizedPrompt:
@@ -61,13 +54,6 @@ def _why_not(span: AffixSpan, front: Sequence[AffixSpan], end: int) -> str:
     if span.core_start:
         return MERGED
     return TWICE if any(one.token_ids == span.token_ids for one in front) else ""
-
-
-def exact_need(need: Need) -> Need:
-    """`need`, where the model can have it. Raises `ConfigError` for a codec that rounds."""
-    if need.codec != "raw":
-        raise ConfigError(f"codec {need.codec!r} rounds, and this model's pages must be exact; use raw")
-    return need
 
 
 @dataclass(frozen=True)
@@ -102,3 +88,45 @@ class ExactSession(Session):
     def _network(self) -> DiffusionGemma:
         assert isinstance(self.model.predictor, DiffusionGemma)
         return self.model.predictor
+
+
+class PrefixReuse:
+    """The `Reuse` of such a model (`ragcache.engine.affix_reuse`): a page fits one place in one context."""
+
+    session = ExactSession
+
+    def __init__(self, model: LoadedModel) -> None:
+        self._model = model
+
+    def policy(self, wanted: ReusePolicy) -> ReusePolicy:
+        """What is reused is exact, so the default and `auto` leave it as it is.
+
+        Raises `ConfigError` for a policy that asks for something else than `direct` or `full`.
+        """
+        if wanted.auto or wanted == ReusePolicy():
+            return Direct
+        if wanted not in (replace(base, min_tokens=wanted.min_tokens) for base in (Direct, Full)):
+            raise ConfigError(f"policy {wanted.name!r}: {EXACT_ONLY}")
+        return wanted
+
+    def table(self, policy: ReusePolicy) -> DepthTable | None:
+        """None: nothing is recomputed from a layer on."""
+        return None
+
+    def usable(self, prompt: TokenizedPrompt) -> TokenizedPrompt:
+        """Those in front."""
+        return only_in_front(prompt)
+
+    def need(self, base: Need, request: Request, ready: Ready) -> Need:
+        """Encoded behind what stands before them. Raises `ConfigError` for a codec that rounds."""
+        return replace(_exact(base), ids=ready.prompt.token_ids)
+
+    def warm_need(self, base: Need) -> Need:
+        """As a user's message begins; behind a system prompt it is another page. Raises as `need`."""
+        return replace(_exact(base), within=Scaffold(scaffold_for("", self._model).before))
+
+
+def _exact(need: Need) -> Need:
+    if need.codec != "raw":
+        raise ConfigError(f"codec {need.codec!r} rounds, and this model's pages must be exact; use raw")
+    return need

@@ -15,19 +15,19 @@ from ragcache.decoding.step import Step, Work, advance
 from ragcache.engine.request import Completion, Request
 from ragcache.engine.scheduler import Due
 from ragcache.errors import RequestTimeoutError
-from ragcache.prompt import TokenizedPrompt
+from ragcache.prompt import SpanIndex, TokenizedPrompt
 from ragcache.reuse.depth import DepthTable
 from ragcache.reuse.policy import ReusePolicy
 
 
 @dataclass(frozen=True)
 class Ready:
-    """What is known of a request before its pages are; `tokens` are those of prompt and canvas."""
+    """What is known of a request before its pages are; `registered` was searched for in the prompt."""
 
     prompt: TokenizedPrompt
     policy: ReusePolicy
     table: DepthTable | None
-    tokens: int
+    registered: SpanIndex
     tokenize_s: float
 
 
@@ -35,7 +35,8 @@ class Ready:
 class Job:
     """A submitted request and where its work stands; a `Contender` of the scheduler's while it has a step.
 
-    `held` lets go of what the request holds: before its caller learns how it ended.
+    `held` lets go of what the request holds: before its caller learns how it ended. `forward_s` is its share
+    of the last forward's seconds.
     """
 
     request: Request
@@ -48,6 +49,7 @@ class Job:
     submitted: float = field(default_factory=time.monotonic)
     due: Due = field(default=Due(0.0, 0))
     passed: int = 0
+    forward_s: float = 0.0
     held: ExitStack = field(default_factory=ExitStack)
     settled: bool = False
 

@@ -21,6 +21,7 @@ from ragcache.model.supported import FAMILIES
 from ragcache.model.transformer import MaskPredictor
 from ragcache.prompt import ChatTokenizer
 from ragcache.registry import AffixKey, Maker, codec_for
+from ragcache.threads import in_own_thread
 
 INT8 = "int8"
 
@@ -97,7 +98,7 @@ def load_predictor(
     """The mask predictor alone, without a tokenizer; see `load`. Raises `ConfigError` for another network."""
     refuse_upstream(model)
     checkpoint, kind, chosen, int8 = _opened(find_checkpoint(model), device, dtype)
-    return checkpoint.load(kind, chosen, int8=int8)
+    return in_own_thread(lambda: checkpoint.load(kind, chosen, int8=int8))
 
 
 def load_fingerprint(model: str) -> tuple[int, str]:
@@ -129,10 +130,11 @@ def load(model: str, *, device: Device = "auto", dtype: torch.dtype | str | None
     checkpoint, kind, chosen, int8 = _opened(folder, device, dtype)
     predictor: Predictor
     if config.canvas is None:
-        predictor, own_ends = checkpoint.load(kind, chosen, int8=int8), frozenset[int]()
+        predictor = in_own_thread(lambda: checkpoint.load(kind, chosen, int8=int8))
+        own_ends = frozenset[int]()
     else:
-        predictor = checkpoint.load_network(kind, chosen, int8=int8)
-        own_ends = predictor.habits.ends
+        predictor = network = in_own_thread(lambda: checkpoint.load_network(kind, chosen, int8=int8))
+        own_ends = network.habits.ends
     digest = fingerprint(folder, config)
     name = model if model == "nano" or not Path(model).is_dir() else str(Path(model).resolve())
     ends = stop_ids(tokenizer, config) | own_ends
@@ -146,7 +148,7 @@ def _opened(
     asked = parse_dtype(dtype) if isinstance(dtype, str) else dtype
     checkpoint = Checkpoint.open(folder)
     chosen = pick_devices(device, checkpoint.config.layers)
-    kind, int8 = pick_precision(asked, checkpoint, chosen)
+    kind, int8 = in_own_thread(lambda: pick_precision(asked, checkpoint, chosen))  # it tries them
     return checkpoint, kind, chosen, int8
 
 

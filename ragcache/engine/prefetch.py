@@ -1,4 +1,4 @@
-"""Pages of waiting requests, brought into memory while others are answered."""
+"""Waiting requests, tokenised and their pages brought into memory while others are answered."""
 
 from __future__ import annotations
 
@@ -7,30 +7,33 @@ import queue
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
-from ragcache.engine.request import Request
+from ragcache.engine.job import Job
+from ragcache.threads import in_own_thread
 
 log = logging.getLogger(__name__)
 CLOSE_S = 5.0
 
 
 class Prefetcher:
-    """Calls `pull` for requests in a thread of its own, `most` of them waiting at a time.
+    """Calls `pull` for jobs that wait, one after another, `most` of them waiting for it at a time.
 
-    It only ever saves time: what does not fit the queue, has begun meanwhile or fails is left to the request.
+    Each in a thread that ends with it, for `pull` computes: pages are decoded. It only ever saves time: what
+    does not fit the queue, has begun meanwhile or fails is left to the request.
     """
 
-    def __init__(self, pull: Callable[[Request], None], most: int) -> None:
+    def __init__(self, pull: Callable[[Job], None], most: int) -> None:
         self._pull = pull
-        self._waiting: queue.Queue[tuple[Request, Callable[[], bool]] | None] = queue.Queue(most)
+        self._waiting: queue.Queue[Job | None] = queue.Queue(most)
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._work, name="ragcache-prefetch", daemon=True)
         self._thread.start()
 
-    def offer(self, request: Request, too_late: Callable[[], bool]) -> bool:
-        """Never blocks; whether the request was taken."""
+    def offer(self, job: Job) -> bool:
+        """Never blocks; whether the job was taken."""
         try:
-            self._waiting.put_nowait((request, too_late))
+            self._waiting.put_nowait(job)
         except queue.Full:
             return False
         return True
@@ -44,11 +47,10 @@ class Prefetcher:
             self._thread.join(CLOSE_S)
 
     def _work(self) -> None:
-        while (waiting := self._waiting.get()) is not None and not self._stopped.is_set():
-            request, too_late = waiting
-            if too_late():
+        while (job := self._waiting.get()) is not None and not self._stopped.is_set():
+            if job.begun or job.future.done():
                 continue
             try:
-                self._pull(request)
+                in_own_thread(partial(self._pull, job))
             except Exception as error:  # the request will meet it again, and tell its caller
                 log.info("prefetch: %s", error)

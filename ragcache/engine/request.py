@@ -59,6 +59,13 @@ class Request:
         if self.codec is not None:
             codec_for(self.codec)
 
+    @property
+    def is_blank(self) -> bool:
+        """Whether it asks nothing."""
+        prompt = self.prompt
+        texts = [prompt] if isinstance(prompt, str) else [message.text for message in prompt.messages]
+        return not any(text.strip() for text in texts)
+
 
 @dataclass(frozen=True)
 class AffixUse:
@@ -92,9 +99,12 @@ class ReuseReport:
 
 @dataclass(frozen=True)
 class Timings:
-    """Wall seconds of one request. `full_s` is one full forward, measured only with `compare`.
+    """Seconds of one request. `full_s` is one full forward, measured only with `compare`.
 
-    In a batch, a forward's time counts in full for every request that took part.
+    Those of forwards (`probe_s`, `refresh_s`, `refine_s`, `full_s`) are what the request cost: of a forward
+    that several requests shared, each has as much as of its rows, and waiting for others is in none. `load_s`
+    and `encode_s` are those of its own pages. `total_s` is wall time from the start of its work to the
+    answer, with whatever others took in between; what it waited before is not in it.
     """
 
     tokenize_s: float = 0.0

@@ -25,7 +25,7 @@ def scaffold_for(prompt: Prompt | str, model: LoadedModel) -> Scaffold:
     """
     system = system_text(prompt)
     around = Prompt.user(_PLACE, QUESTION, system=system or None)
-    tokenized = tokenize(around, model.tokenizer, registered={}, min_tokens=1)
+    tokenized = tokenize(around, model.tokenizer, min_tokens=1)
     span = next((span for span in tokenized.spans if span.name == _PLACE.name), None)
     if span is None:
         return ALONE

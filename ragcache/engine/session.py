@@ -15,6 +15,7 @@ from ragcache.decoding.denoise import DecodingOptions, denoise
 from ragcache.decoding.step import Step, Work
 from ragcache.engine.answer import AnswerReader
 from ragcache.engine.clock import Clock
+from ragcache.engine.job import Ready
 from ragcache.engine.loaded_model import LoadedModel
 from ragcache.engine.pages import Resolved
 from ragcache.engine.preview import RECOMPUTED
@@ -25,9 +26,7 @@ from ragcache.model.attention import Backend, GatherKV
 from ragcache.model.config import ModelConfig
 from ragcache.model.segment import Segment
 from ragcache.prompt import AffixSpan, TokenizedPrompt
-from ragcache.reuse.depth import DepthTable
 from ragcache.reuse.plan import make_plan
-from ragcache.reuse.policy import ReusePolicy
 
 
 @dataclass(frozen=True)
@@ -44,18 +43,22 @@ class Outcome:
 class Session:
     """Everything one request needs once its prompt is tokenised and its pages are there.
 
-    `keep` is told how many bytes of private KV the request really takes, once that is known.
+    `keep` is told how many bytes of private KV the request really takes, once that is known; `forward_s` says
+    how many seconds of the last forward were its own.
     """
 
     request: Request
-    prompt: TokenizedPrompt
+    ready: Ready
     resolved: Resolved
     model: LoadedModel
-    policy: ReusePolicy
     backend: Backend
-    tokenize_s: float
-    table: DepthTable | None = None
-    keep: Callable[[int], None] = lambda held_bytes: None
+    keep: Callable[[int], None]
+    forward_s: Callable[[], float]
+
+    @property
+    def prompt(self) -> TokenizedPrompt:
+        """The prompt's ids and affixes."""
+        return self.ready.prompt
 
     def work(self, on_text: Callable[[str], None] = lambda text: None) -> Work[Completion]:
         """Probe, refresh, refine. `on_text` receives the answer so far after every finished block."""
@@ -68,6 +71,7 @@ class Session:
             config.layers,
             canvas if self.request.trace else None,
             keep_logits=self.request.keep_logits,
+            forward_s=self.forward_s,
         )
 
         def ended(ids: list[int]) -> bool:
@@ -96,7 +100,7 @@ class Session:
             trace=self._trace(canvas, outcome, clock) if self.request.trace else None,
             first_logits=clock.first_logits,
             model=self.model.name,
-            policy=self.policy.name,
+            policy=self.ready.policy.name,
         )
 
     def _decode(
@@ -105,7 +109,14 @@ class Session:
         """Fill the canvas, the steps timed by `clock`, until `ended` says so of the answer so far."""
         segments = place(self.prompt.spans, self.resolved)
         plan = yield from clock.time(
-            make_plan(self.model.mask_predictor, canvas, segments, self.policy, self.backend, self.table)
+            make_plan(
+                self.model.mask_predictor,
+                canvas,
+                segments,
+                self.ready.policy,
+                self.backend,
+                self.ready.table,
+            )
         )
         self.keep(plan.kv.size_bytes + self._compared_bytes(canvas.tokens))
         decided = yield from clock.time(
@@ -140,7 +151,7 @@ class Session:
 
     def _report(self, live: Tensor) -> ReuseReport:
         """Of the positions `live`, those within an affix are recomputed: anchors, and rows that must be."""
-        reuses = self.policy.reuses
+        reuses = self.ready.policy.reuses
         uses = [AffixUse(s.name, s.start, s.tokens, "skipped", 0, s.reason) for s in self.prompt.skipped]
         for span in self.prompt.spans:
             stop = span.start + span.tokens
@@ -159,14 +170,14 @@ class Session:
     def _timings(self, clock: Clock, total_s: float) -> Timings:
         load_s, encode_s = self.resolved.load_s, self.resolved.encode_s
         return Timings(
-            tokenize_s=self.tokenize_s,
+            tokenize_s=self.ready.tokenize_s,
             load_s=load_s,
             encode_s=encode_s,
             probe_s=clock.seconds.get("probe", 0.0),
             refresh_s=clock.seconds.get("refresh", 0.0),
             refine_s=clock.seconds.get("refine", 0.0),
             full_s=clock.seconds.get("full", 0.0),
-            total_s=self.tokenize_s + load_s + encode_s + total_s,
+            total_s=self.ready.tokenize_s + load_s + encode_s + total_s,
         )
 
 

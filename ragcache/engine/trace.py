@@ -9,9 +9,10 @@ from ragcache.decoding.step import StepKind
 
 @dataclass(frozen=True)
 class StepTrace:
-    """One forward: `rows` computed, `committed` absolute positions decided by it, wall times in seconds.
+    """One forward: `rows` computed, `committed` absolute positions decided by it.
 
-    `started_s` counts from the request's first step.
+    `started_s` is when the step was ready, in wall seconds from the request's first; `seconds` are its own of
+    the forward (see `Timings`).
     """
 
     kind: StepKind

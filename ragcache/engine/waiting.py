@@ -1,20 +1,24 @@
-"""Requests that wait to be started: bounded, ordered by when they are due, left at once by who cancels."""
+"""What waits for the worker: requests, bounded and ordered by when they are due, and calls."""
 
 from __future__ import annotations
 
 import heapq
 import threading
+from collections import deque
 from itertools import count
+from typing import Any
 
 from ragcache.engine.job import Job
 from ragcache.engine.scheduler import Due
 from ragcache.errors import ConfigError, EngineBusyError, EngineClosedError
+from ragcache.threads import Call
 
 
 class WaitingQueue:
-    """Takes jobs from any thread, shows the one that is due next to a single worker.
+    """Takes jobs and calls from any thread, shows the job that is due next to a single worker.
 
-    `most` bounds the jobs that wait; one that is cancelled leaves at once. Raises `ConfigError`.
+    `most` bounds the jobs that wait; one that is cancelled leaves at once. Calls are served in between, in
+    their order; as their callers wait for them, there are no more than threads. Raises `ConfigError`.
     """
 
     def __init__(self, most: int) -> None:
@@ -24,6 +28,7 @@ class WaitingQueue:
         self._changed = threading.Condition()
         self._heap: list[tuple[Due, Job]] = []
         self._waiting: dict[int, Job] = {}  # by number; what has left may still lie in the heap
+        self._calls: deque[Call[Any]] = deque()
         self._numbers = count()
         self._watched = self._closed = False
 
@@ -45,8 +50,7 @@ class WaitingQueue:
                 if not wait:
                     raise EngineBusyError(len(self._waiting))
                 self._changed.wait()
-            if self._closed:
-                raise EngineClosedError("this engine is closed; make a new one")
+            self._check_open()
             before = bool(self._waiting) or not self._watched
             request, number = job.request, next(self._numbers)
             job.due = Due.of(number, job.submitted, request.priority, request.timeout_s)
@@ -56,11 +60,26 @@ class WaitingQueue:
         job.future.add_done_callback(lambda _: self._drop_cancelled(job))
         return before
 
+    def put_call(self, call: Call[Any]) -> None:
+        """Let `call` wait. Raises `EngineClosedError`."""
+        with self._changed:
+            self._check_open()
+            self._calls.append(call)
+            self._changed.notify_all()
+
+    def next_call(self) -> Call[Any] | None:
+        """Take out the first call, if there is one."""
+        with self._changed:
+            return self._calls.popleft() if self._calls else None
+
     def head(self, *, block: bool) -> Job | None:
-        """The next one, left where it is; None if there is none, with `block` only once it was closed."""
+        """The next job, left where it is; None if there is none.
+
+        With `block` it is waited for, until there is a call or the queue was closed.
+        """
         with self._changed:
             self._watched = block
-            while not self._waiting and block and not self._closed:
+            while block and not (self._waiting or self._calls or self._closed):
                 self._changed.wait()
             self._watched = False
             while self._heap and self._heap[0][0].number not in self._waiting:
@@ -74,20 +93,26 @@ class WaitingQueue:
             self._changed.notify_all()
             return found
 
-    def drain(self) -> list[Job]:
-        """Take out all, in their order."""
+    def drain(self) -> list[Job | Call[Any]]:
+        """Take out all, jobs in their order."""
         with self._changed:
-            jobs = sorted(self._waiting.values(), key=lambda job: job.due)
+            found: list[Job | Call[Any]] = [*self._calls]
+            found += sorted(self._waiting.values(), key=lambda job: job.due)
+            self._calls.clear()
             self._waiting.clear()
             self._heap.clear()
             self._changed.notify_all()
-            return jobs
+            return found
 
-    def close(self) -> list[Job]:
+    def close(self) -> list[Job | Call[Any]]:
         """Take no more, and take out all."""
         with self._changed:
             self._closed = True
         return self.drain()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise EngineClosedError("this engine is closed; make a new one")
 
     def _drop_cancelled(self, job: Job) -> None:
         if job.future.cancelled() and self.remove(job):

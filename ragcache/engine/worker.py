@@ -1,4 +1,4 @@
-"""The thread that owns the model: requests join and leave between its forwards."""
+"""The thread that owns the model: between its forwards requests join and leave, and calls are served."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from ragcache.decoding.step import Predictor, Step, forward
-from ragcache.engine.costs import RowCost
+from ragcache.engine.costs import RowCost, shares_s
 from ragcache.engine.isolation import isolate
 from ragcache.engine.job import Job
 from ragcache.engine.kv_budget import Grant
@@ -30,9 +30,9 @@ class Worker(threading.Thread):
     """Starts what waits, in its order, while `max_batch` and memory allow, and runs all steps to their end.
 
     `reserve` gives the memory of a request, or None while it must wait, and with it whatever is urgent less;
-    `begin` readies its first step. What they raise fails that request. `on_forward` looks on. The thread ends
-    when the queue was closed and all is done. Should it end otherwise, `died` is set and every request fails
-    with `WorkerDiedError`.
+    `begin` readies its first step. What they raise fails that request. `on_forward` looks on. Between two
+    forwards one of the calls that wait is served. The thread ends when the queue was closed and all is done.
+    Should it end otherwise, `died` is set, and every request and call fails with `WorkerDiedError`.
     """
 
     def __init__(
@@ -57,13 +57,14 @@ class Worker(threading.Thread):
         """See `threading.Thread`."""
         try:
             while self._admit() or self._active:
+                self._serve_call()
                 self._step()
         except BaseException as error:  # whatever it is, nobody may wait for an answer that never comes
             log.exception("the engine's thread died")
             self._fail_all(error)
 
     def _admit(self) -> bool:
-        """Start what may start; blocks while nothing runs. False once the queue is closed and empty."""
+        """Start what may start; blocks while nothing is to do. False once the queue is closed and empty."""
         while len(self._active) < self._max_batch:
             job = self._waiting.head(block=not self._active)
             if job is None:
@@ -104,6 +105,12 @@ class Worker(threading.Thread):
             job.advance(None)
         self._forget_settled()
 
+    def _serve_call(self) -> None:
+        """One, however many wait: requests go on."""
+        call = self._waiting.next_call()
+        if call is not None:
+            call.run()
+
     def _step(self) -> None:
         """One forward for those whom the scheduler picks."""
         for job in self._active:
@@ -126,6 +133,8 @@ class Worker(threading.Thread):
             torch.cuda.synchronize()
         seconds, layers = time.perf_counter() - started, self._predictor.config.layers
         self._row_cost.add(sum(step.cost(layers) for step in steps), seconds)
+        for job, share_s in zip(jobs, shares_s(steps, seconds, layers), strict=True):
+            job.forward_s = share_s
         self._on_forward(steps, seconds)
         return logits
 

@@ -17,6 +17,7 @@ from ragcache.evaluation.metrics import exact_match, f1
 from ragcache.evaluation.placement import placement_named
 from ragcache.prompt import Affix
 from ragcache.reuse.policy import ReusePolicy
+from ragcache.threads import in_own_thread
 
 FULL = "full"
 CHUNK = 32  # examples whose logits are held at a time
@@ -127,7 +128,7 @@ def _answer(trial: Trial, index: int, arm: Arm, completion: Completion, full: Co
         em=exact_match(completion.text, example.answer),
         f1=f1(completion.text, example.answer),
         agreement=None if full is None else agreement(completion.token_ids, full.token_ids),
-        kl=None if full is None else divergence(full.first_logits, completion.first_logits),
+        kl=None if full is None else _divergence(full, completion),
         live_rows=completion.live_rows,
         forwards=completion.forwards,
         rows_computed=round(completion.rows),
@@ -143,6 +144,11 @@ def agreement(one: Sequence[int], other: Sequence[int]) -> float:
     """Share of positions with the same token, out of the longer answer; 1.0 when both are empty."""
     longest = max(len(one), len(other))
     return sum(a == b for a, b in zip(one, other, strict=False)) / longest if longest else 1.0
+
+
+def _divergence(full: Completion, ours: Completion) -> float | None:
+    """In a thread of its own: computed in this one, it would slow down the forwards that are timed."""
+    return in_own_thread(lambda: divergence(full.first_logits, ours.first_logits))
 
 
 def divergence(full: Tensor | None, ours: Tensor | None) -> float | None:

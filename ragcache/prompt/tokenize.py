@@ -6,19 +6,16 @@ what is marked, registered or cached.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from types import MappingProxyType
 
 from ragcache.errors import ConfigError
 from ragcache.prompt.chat_tokenizer import ChatTokenizer, Encoding
 from ragcache.prompt.core import find_core, token_range
 from ragcache.prompt.parts import Prompt
 from ragcache.prompt.rendered import CharSpan, Rendered, SkippedMark
-from ragcache.prompt.span_index import SpanIndex
-
-_NOTHING: Mapping[str, str] = MappingProxyType({})
+from ragcache.prompt.span_index import NOTHING, SpanIndex
 
 
 @dataclass(frozen=True)
@@ -65,14 +62,14 @@ def tokenize(
     prompt: Prompt | str,
     tokenizer: ChatTokenizer,
     *,
-    registered: Mapping[str, str] = _NOTHING,
+    registered: SpanIndex = NOTHING,
     min_tokens: int = 8,
 ) -> TokenizedPrompt:
     """Render, tokenise, and find the reusable spans. A plain `str` is one user message.
 
-    Marks count first; elsewhere in the messages the texts of `registered` (name to text) are found
-    by exact search. Affixes under `min_tokens` tokens are skipped. Raises `InputError` for messages
-    that cannot be rendered, `ConfigError` for `min_tokens` under 1, `CheckpointError` for a broken template.
+    Marks count first; elsewhere in the messages the texts of `registered` are found by exact search. Affixes
+    under `min_tokens` tokens are skipped. Raises `InputError` for messages that cannot be rendered,
+    `ConfigError` for `min_tokens` under 1, `CheckpointError` for a broken template.
     """
     if min_tokens < 1:
         raise ConfigError(f"min_tokens must be at least 1, not {min_tokens}.")
@@ -80,7 +77,7 @@ def tokenize(
     encoding = tokenizer.encode_rendered(rendered)
     encode_once = cache(tokenizer.encode)
     # No tokenizer makes more tokens than a text has bytes: shorter texts need no search.
-    found = _search(rendered, registered, SpanIndex(registered, min_tokens))
+    found = _search(rendered, registered, min_bytes=min_tokens)
     results = [_resolve(span, encoding, encode_once, min_tokens) for span in (*rendered.affix_spans, *found)]
     results += (_lost(mark, encoding) for mark in rendered.skipped)
     results.sort(key=lambda span: span.start)
@@ -91,10 +88,10 @@ def tokenize(
     )
 
 
-def _search(rendered: Rendered, registered: Mapping[str, str], index: SpanIndex) -> Iterator[CharSpan]:
+def _search(rendered: Rendered, registered: SpanIndex, min_bytes: int) -> Iterator[CharSpan]:
     for start, end in _unmarked(rendered):
-        for name, a, b in index.find(rendered.text, start, end):
-            yield CharSpan(name, registered[name], a, b)
+        for name, a, b in registered.find(rendered.text, start, end, min_bytes):
+            yield CharSpan(name, rendered.text[a:b], a, b)
 
 
 def _unmarked(rendered: Rendered) -> Iterator[tuple[int, int]]:

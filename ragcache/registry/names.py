@@ -9,9 +9,11 @@ from __future__ import annotations
 import difflib
 import json
 import logging
+import os
 import time
 import unicodedata
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ragcache.durable import sync_folder
@@ -22,6 +24,8 @@ from ragcache.registry.store import Store
 from ragcache.text import normalise
 
 NAME_LIMIT = 1000
+SETTLED_NS = 3 * 10**9
+"""Age at which a folder's time tells a later change apart: more than a tick of any clock (FAT's take 2 s)."""
 _CLOSE_NAMES = 3
 _log = logging.getLogger(__name__)
 
@@ -47,12 +51,24 @@ def check_name(name: str, what: str = "affix name") -> str:
     return _encodable(unicodedata.normalize("NFC", name), f"the {what}")
 
 
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """The texts of a namespace by their names: the same object for as long as they are the same."""
+
+    by_name: Mapping[str, str]
+
+
+NO_TEXTS = Texts({})
+_FolderStamp = tuple[int, int]
+
+
 class NameTable:
     """Names of one store. Writes happen under the store's lock; reads need none."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._listed: dict[Path, tuple[Stamp, AffixRecord | None]] = {}
+        self._texts: tuple[_FolderStamp | None, Mapping[str, Texts]] = (None, {})
 
     def register(self, name: str, text: str, namespace: str, source: str | None = None) -> AffixRecord:
         """Point `name` at `text`; the same text again changes nothing. `source` None leaves it as it was.
@@ -91,14 +107,26 @@ class NameTable:
     def names(self, namespace: str) -> tuple[AffixRecord, ...]:
         """All records of a namespace, sorted by name."""
         namespace = check_name(namespace, "namespace")
-        records = (self._read_once(path) for path in self._store.names.glob("*.json"))
-        mine = (record for record in records if record is not None and record.namespace == namespace)
+        mine = (record for record in self._records() if record.namespace == namespace)
         return tuple(sorted(mine, key=lambda record: record.name))
+
+    def texts(self, namespace: str) -> Texts:
+        """As `names`, to be asked often: the folder is listed only when a file came, went or was replaced.
+
+        So what was registered before, by whatever process, is seen. Raises `StoreUnavailableError` for a
+        folder that is gone.
+        """
+        namespace = check_name(namespace, "namespace")
+        stamp = self._folder_stamp()  # before it is listed: a change in between makes it another one
+        known, texts = self._texts
+        if stamp is None or stamp != known:
+            texts = self._list_texts(texts)
+            self._texts = (stamp, texts)
+        return texts.get(namespace, NO_TEXTS)
 
     def text_digests(self) -> set[str]:
         """The `AffixRecord.text_digest` of every name of every namespace."""
-        records = (self._read_once(path) for path in self._store.names.glob("*.json"))
-        return {record.text_digest for record in records if record is not None}
+        return {record.text_digest for record in self._records()}
 
     def check(self) -> tuple[int, list[str]]:
         """The number of names that can be read, and the files of those that cannot, now quarantined."""
@@ -111,6 +139,30 @@ class NameTable:
                 self._read(path)
                 lost.append(path.stem)
         return intact, lost
+
+    def _records(self) -> Iterator[AffixRecord]:
+        """Those of all namespaces, in no order."""
+        records = (self._read_once(path) for path in self._store.names.glob("*.json"))
+        return (record for record in records if record is not None)
+
+    def _list_texts(self, known: Mapping[str, Texts]) -> dict[str, Texts]:
+        """By namespace; the `known` ones where they still hold."""
+        found: dict[str, dict[str, str]] = {}
+        for record in sorted(self._records(), key=lambda record: record.name):
+            found.setdefault(record.namespace, {})[record.name] = record.text
+        old = {namespace: known.get(namespace, NO_TEXTS) for namespace in found}
+        return {name: old[name] if old[name].by_name == own else Texts(own) for name, own in found.items()}
+
+    def _folder_stamp(self) -> _FolderStamp | None:
+        """Another one after every file that came, went or was replaced (POSIX); None: who knows, look.
+
+        A change right after another may get the same time, so one that is not `SETTLED_NS` old tells nothing.
+        On network file systems it is another machine's, and may be an old copy. Nobody can set a ctime.
+        """
+        with self._store.translated():
+            status = os.stat(self._store.names)
+        settled = time.time_ns() - status.st_ctime_ns >= SETTLED_NS
+        return (status.st_ino, status.st_ctime_ns) if settled and not self._store.network else None
 
     def _read_once(self, path: Path) -> AffixRecord | None:
         """`_read`, but a file that did not change since the last listing is not read again."""

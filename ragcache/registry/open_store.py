@@ -11,7 +11,7 @@ from ragcache.registry.encryption import Cipher
 from ragcache.registry.eviction import EvictionPolicy
 from ragcache.registry.key import SHARED_NAMESPACE, AffixKey
 from ragcache.registry.leases import PinKind
-from ragcache.registry.names import NameTable, check_name, normalise_text
+from ragcache.registry.names import NameTable, Texts, check_name, normalise_text
 from ragcache.registry.records import AffixRecord, Counters
 from ragcache.registry.room import Limits
 from ragcache.registry.shelf import Shelf
@@ -85,6 +85,11 @@ class OpenStore:
         """All records of a namespace, sorted by name."""
         self._check_open()
         return self._names.names(namespace)
+
+    def texts(self, namespace: str = "default") -> Texts:
+        """The registered texts of a namespace by name; cheap, and the same object, while nothing changed."""
+        self._check_open()
+        return self._names.texts(namespace)
 
     def remove(self, name: str, namespace: str = "default") -> AffixRecord:
         """Forget `name`, and drop the pages of its text unless another name has that text.

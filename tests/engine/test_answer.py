@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import Future
 from dataclasses import replace
 from itertools import pairwise
+from queue import SimpleQueue
 
 import pytest
 from engine.asks import RIVER, ask, ask_about
 
 from ragcache.decoding.denoise import DecodingOptions
 from ragcache.engine import Completion, Engine, LoadedModel, Request
-from ragcache.engine.answer import AnswerReader
+from ragcache.engine.answer import AnswerReader, Pieces
 from ragcache.errors import ConfigError, PromptTooLongError
 from ragcache.prompt import ChatTokenizer
 
@@ -78,6 +80,20 @@ def test_a_stream_left_early_cancels_its_request(bare: Engine) -> None:
     next(stream)
     stream.close()
     assert bare.generate([ask("next")])[0].completion_tokens > 0
+
+
+def test_pieces_end_with_none_whatever_becomes_of_the_request(bare: Engine) -> None:
+    told: SimpleQueue[str | None] = SimpleQueue()
+    future = bare.submit_pieces(REQUEST, told.put)
+    assert "".join(iter(told.get, None)) == future.result(60).text  # type: ignore[arg-type]
+    ends: list[str | None] = []
+    pieces = Pieces(ends.append)
+    cancelled, failed = Future[Completion](), Future[Completion]()
+    cancelled.cancel()
+    failed.set_exception(ConfigError("no"))
+    for ended in (cancelled, failed):
+        pieces.finish(ended)
+    assert ends == [None, None]
 
 
 def test_a_stream_raises_the_requests_error(bare: Engine) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from engine.asks import RIVER, SHORT, TOWN, ask, ask_about, check_sums
 
 from ragcache.decoding.denoise import DecodingOptions
 from ragcache.engine import Completion, Engine, LoadedModel, Request
-from ragcache.prompt import Affix, Message, Prompt
+from ragcache.engine import pages as pages_module
+from ragcache.prompt import Affix, Message, Prompt, SpanIndex
 from ragcache.registry import Registry
 from ragcache.reuse.policy import Full
 
@@ -111,6 +113,19 @@ def test_registered_texts_are_found_unmarked_unless_switched_off(
     with Engine(model, registry) as finds, Engine(model, registry, match_registered=False) as ignores:
         assert [use.name for use in finds.generate([request])[0].reuse.affixes] == ["river"]
         assert ignores.generate([request])[0].reuse.affixes == ()
+
+
+def test_a_name_that_another_process_registers_is_found_and_none_is_searched_for_twice(
+    engine: Engine, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    indexed: list[dict[str, str]] = []
+    monkeypatch.setattr(pages_module, "SpanIndex", lambda texts: indexed.append(texts) or SpanIndex(texts))
+    with Registry(store) as other:
+        for name, text in (("river", RIVER), ("town", TOWN)):
+            other.register(name, text)
+            for _ in range(3):
+                assert name in [span.name for span in engine.tokenize(RIVER + TOWN).spans]
+    assert indexed == [{"river": RIVER}, {"river": RIVER, "town": TOWN}]
 
 
 def test_without_a_registry_every_page_is_built_anew(bare: Engine, engine: Engine) -> None:

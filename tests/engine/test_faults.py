@@ -71,7 +71,7 @@ def test_a_store_that_cannot_be_written_still_answers(
     assert completion.token_ids == bare.generate([ask_about(RIVER)])[0].token_ids
 
 
-@pytest.mark.parametrize("method", ["get", "building", "names", "text_digest"])
+@pytest.mark.parametrize("method", ["get", "building", "texts", "text_digest"])
 def test_a_store_that_cannot_be_read_is_a_miss(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
@@ -162,7 +162,7 @@ def test_closing_fails_what_waits_and_finishes_what_runs(model: LoadedModel, gat
     waiting = [engine.submit(ask(f"waiting {n}")) for n in range(3)]
     with ThreadPoolExecutor(1) as threads:
         closing = threads.submit(engine.close)
-        while not engine._closed.is_set():
+        while not engine._workers.waiting.closed:
             pass
         gate.set()
         closing.result(timeout=10)
@@ -176,7 +176,7 @@ def test_a_closed_engine_takes_no_requests_and_closes_again(model: LoadedModel) 
     engine.close()
     with pytest.raises(EngineClosedError):
         engine.submit(ask("hello"))
-    assert not engine._worker.is_alive()
+    assert not engine._workers.worker.is_alive()
 
 
 def test_closing_from_a_callback_does_not_hang(model: LoadedModel) -> None:
@@ -188,8 +188,8 @@ def test_closing_from_a_callback_does_not_hang(model: LoadedModel) -> None:
 
     engine.submit(ask("hello")).add_done_callback(close)
     assert done.wait(10)
-    engine._worker.join(10)
-    assert not engine._worker.is_alive()
+    engine._workers.worker.join(10)
+    assert not engine._workers.worker.is_alive()
 
 
 def test_a_poisoned_request_fails_alone(bare: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

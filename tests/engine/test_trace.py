@@ -102,6 +102,20 @@ def test_steps_agree_with_the_counters(bare: Engine, policy: str) -> None:
     assert spent == pytest.approx(timings.probe_s + timings.refresh_s + timings.refine_s)
 
 
+def test_requests_that_share_a_forward_share_its_seconds(model: LoadedModel) -> None:
+    told: list[tuple[list[int], float]] = []
+    requests = [replace(ask_with("full", *texts), trace=True) for texts in ((), (RIVER,), (RIVER, TOWN))]
+    with Engine(
+        model, on_forward=lambda steps, seconds: told.append(([len(s.positions) for s in steps], seconds))
+    ) as engine:
+        completions = engine.generate(requests)
+    spent = [one.timings.probe_s + one.timings.refresh_s + one.timings.refine_s for one in completions]
+    assert sum(spent) == pytest.approx(sum(seconds for _, seconds in told))
+    shares = [own * seconds / sum(rows) for rows, seconds in told for own in rows]
+    traces = [one.trace for one in completions if one.trace is not None]
+    assert traces[0].steps[0].seconds in [pytest.approx(share) for share in shares]
+
+
 def test_rows_without_reuse_are_those_and_the_frozen_ones(bare: Engine) -> None:
     full, _ = traced(bare, "full")
     assert full.full_rows == full.rows

@@ -75,7 +75,7 @@ def test_a_dead_thread_is_reported_to_every_waiter_and_replaced(model: LoadedMod
 
     watch(die_once)
     with Engine(model, max_batch=2) as engine:
-        dead = engine._worker
+        dead = engine._workers.worker
         futures = [engine.submit(ask_about(RIVER, question=f"{n}?")) for n in range(5)]
         both.set()
         for future in futures:
@@ -84,8 +84,8 @@ def test_a_dead_thread_is_reported_to_every_waiter_and_replaced(model: LoadedMod
             assert isinstance(error.__cause__, SystemExit)
         assert engine.private_kv.used_bytes == engine._residency.shared.size_bytes == 0
         assert engine.submit(ask("again")).result(timeout=60).completion_tokens > 0
-        assert engine._worker is not dead
-    assert not engine._worker.is_alive()
+        assert engine._workers.worker is not dead
+    assert not engine._workers.worker.is_alive()
 
 
 def test_an_error_does_not_keep_the_kv_of_its_request(bare: Engine, watch: Watch) -> None:

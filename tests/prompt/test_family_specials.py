@@ -111,7 +111,7 @@ def test_specials_in_documents_stay_text(tokenizer: ChatTokenizer) -> None:
     ids = tokenizer.encode(document).ids
     assert not control.intersection(ids)
     assert tokenizer.decode(ids) == document
-    prompt = tokenize(Prompt.user(Affix("file", document), "\nWhat does it say?"), tokenizer, registered={})
+    prompt = tokenize(Prompt.user(Affix("file", document), "\nWhat does it say?"), tokenizer)
     [span] = prompt.spans
     inside = prompt.token_ids[span.start : span.start + span.tokens]
     assert not control.intersection(inside)

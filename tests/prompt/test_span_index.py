@@ -33,8 +33,9 @@ def test_repeats_adjacent_texts_and_equal_texts() -> None:
 
 
 def test_short_texts_are_ignored() -> None:
-    found = SpanIndex({"a": "abc", "e": "éé"}, min_bytes=4).find("abc éé", 0, 6)
-    assert list(found) == [("e", 4, 6)]
+    index = SpanIndex({"a": "abc", "e": "éé"})
+    assert list(index.find("abc éé", 0, 6, min_bytes=4)) == [("e", 4, 6)]
+    assert [name for name, _, _ in index.find("abc éé", 0, 6, min_bytes=3)] == ["a", "e"]
 
 
 @given(

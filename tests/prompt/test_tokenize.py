@@ -7,7 +7,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragcache.errors import ConfigError
-from ragcache.prompt import Affix, ChatTokenizer, Message, Prompt, TokenizedPrompt, normalise, tokenize
+from ragcache.prompt import (
+    Affix,
+    ChatTokenizer,
+    Message,
+    Prompt,
+    SpanIndex,
+    TokenizedPrompt,
+    normalise,
+    tokenize,
+)
 from ragcache.prompt.parts import Part
 
 Build = Callable[[str | None], ChatTokenizer]
@@ -138,14 +147,14 @@ def test_short_affixes_are_skipped(tokenizer: ChatTokenizer) -> None:
 
 def test_registered_texts_are_found(tokenizer: ChatTokenizer) -> None:
     registered = {"river": RIVER, "cafe": CAFE, "absent": "Nowhere in the prompt, this text."}
-    result = tokenize(f"{RIVER}\n\n{CAFE}\n\n{RIVER}\n\nWhere?", tokenizer, registered=registered)
+    result = tokenize(f"{RIVER}\n\n{CAFE}\n\n{RIVER}\n\nWhere?", tokenizer, registered=SpanIndex(registered))
     _check(result, tokenizer)
     assert [span.name for span in result.spans] == ["river", "cafe", "river"]
 
 
 def test_marks_take_precedence_over_exact_matches(tokenizer: ChatTokenizer) -> None:
     prompt = Prompt.user(Affix("marked", RIVER), "\n\n", RIVER, "\n\n", RIVER[:20], Affix("tail", RIVER[20:]))
-    result = tokenize(prompt, tokenizer, registered={"found": RIVER, "part": RIVER[4:]})
+    result = tokenize(prompt, tokenizer, registered=SpanIndex({"found": RIVER, "part": RIVER[4:]}))
     assert [span.name for span in result.spans] == ["marked", "found", "tail"]
 
 
@@ -155,18 +164,18 @@ def test_no_match_across_messages_or_in_the_template(dream: ChatTokenizer) -> No
         "template": "You are a helpful assistant.",
     }
     prompt = Prompt.chat(Message("user", ("town",)), Message("user", ("The river",)))
-    assert tokenize(prompt, dream, registered=registered).spans == ()
+    assert tokenize(prompt, dream, registered=SpanIndex(registered)).spans == ()
     prompt = Prompt.chat(Message("user", (registered["across"],)))
-    assert [s.name for s in tokenize(prompt, dream, registered=registered).spans] == ["across"]
+    assert [s.name for s in tokenize(prompt, dream, registered=SpanIndex(registered)).spans] == ["across"]
 
 
 def test_crlf_counts_as_text_and_is_normalised_at_ingest_only(tokenizer: ChatTokenizer) -> None:
     raw = RIVER + " \r\n" + CAFE
     prompt = Prompt.user(raw)
     assert raw in tokenizer.decode(tokenize(prompt, tokenizer).token_ids)
-    assert tokenize(prompt, tokenizer, registered={"a": normalise(raw)}).spans == ()
-    (span,) = tokenize(prompt, tokenizer, registered={"a": raw}).spans
-    _check(tokenize(prompt, tokenizer, registered={"a": raw}), tokenizer)
+    assert tokenize(prompt, tokenizer, registered=SpanIndex({"a": normalise(raw)})).spans == ()
+    (span,) = tokenize(prompt, tokenizer, registered=SpanIndex({"a": raw})).spans
+    _check(tokenize(prompt, tokenizer, registered=SpanIndex({"a": raw})), tokenizer)
     assert span.text == raw
 
 
@@ -205,7 +214,9 @@ def test_marks_lost_in_the_template_are_reported(with_template: Build) -> None:
 def test_hundreds_of_registered_texts(dream: ChatTokenizer) -> None:
     registered = {f"d{i}": f"Document {i}: the manager lives in house {i * 7}, in town." for i in range(400)}
     wanted = [f"d{i}" for i in (399, 3, 40, 4, 0)]
-    result = tokenize("\n\n".join(registered[name] for name in wanted), dream, registered=registered)
+    result = tokenize(
+        "\n\n".join(registered[name] for name in wanted), dream, registered=SpanIndex(registered)
+    )
     _check(result, dream)
     assert [span.name for span in result.spans] == wanted
 
@@ -237,7 +248,7 @@ def test_ids_never_depend_on_marks_or_registered_texts(
 ) -> None:
     prompt = Prompt(tuple(messages))
     plain = tokenize(_unmark(prompt), tokenizer)
-    result = tokenize(prompt, tokenizer, registered=registered, min_tokens=4)
+    result = tokenize(prompt, tokenizer, registered=SpanIndex(registered), min_tokens=4)
     assert result.token_ids == plain.token_ids
     assert len(tokenizer.render(prompt).content_spans) == len(messages)
     _check(result, tokenizer)

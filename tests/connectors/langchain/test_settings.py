@@ -193,7 +193,7 @@ def test_a_handle_loads_once_for_all_threads(
         assert len(loads) == 1
         assert all(engine is engines[0] for engine in engines)
         assert asyncio.run(handle.aget()) is engines[0]
-    assert not engines[0]._worker.is_alive()
+    assert not engines[0]._workers.worker.is_alive()
     with pytest.raises(EngineClosedError):
         handle.get()
     handle.close()

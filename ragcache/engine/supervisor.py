@@ -1,0 +1,66 @@
+"""One worker at a time on one queue: another takes the place of one that died."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from ragcache.engine.job import Job
+from ragcache.engine.waiting import WaitingQueue
+from ragcache.engine.worker import Worker
+from ragcache.errors import EngineClosedError
+from ragcache.threads import Call
+
+T = TypeVar("T")
+
+
+class Supervisor:
+    """Hands requests and calls to the worker on `waiting`, made by `make`, until `close`. Thread-safe."""
+
+    def __init__(self, waiting: WaitingQueue, make: Callable[[WaitingQueue], Worker]) -> None:
+        self.waiting, self._make = waiting, make
+        self._replacing = threading.Lock()
+        self.worker = self._started()
+
+    def submit(self, job: Job, *, wait: bool = False) -> bool:
+        """See `WaitingQueue.put`."""
+        before = self.waiting.put(job, wait=wait)
+        self._replace_dead()
+        return before
+
+    def run(self, function: Callable[[], T]) -> T:
+        """What `function` returns, or raises, run by the worker between two forwards.
+
+        A callback of the worker's own cannot wait for its thread: there it is run at once. Raises
+        `EngineClosedError` after `close`, or when that comes first, `WorkerDiedError` when the thread dies
+        first.
+        """
+        call = Call(function)
+        if threading.current_thread() is self.worker and not self.waiting.closed:
+            call.run()
+        else:
+            self.waiting.put_call(call)
+            self._replace_dead()
+        return call.result()
+
+    def close(self) -> None:
+        """Fail what still waits with `EngineClosedError`; the worker ends once what runs is done."""
+        with self._replacing:
+            left = self.waiting.close()
+        for one in left:
+            one.fail(EngineClosedError("the engine was closed before its turn came"))
+        if threading.current_thread() is not self.worker:  # a callback may close, and cannot wait for itself
+            self.worker.join()
+
+    def _replace_dead(self) -> None:
+        """Looked at once something waits: a worker that dies later finds it there, and fails it."""
+        if self.worker.died:
+            with self._replacing:
+                if self.worker.died and not self.waiting.closed:
+                    self.worker = self._started()
+
+    def _started(self) -> Worker:
+        worker = self._make(self.waiting)
+        worker.start()
+        return worker
