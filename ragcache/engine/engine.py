@@ -9,13 +9,14 @@ import time
 from collections.abc import Callable, Collection, Generator, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
+from functools import partial
 
 from ragcache.closing import Closing
 from ragcache.decoding.encode import Scaffold
 from ragcache.engine.costs import RowCost
 from ragcache.engine.exact_session import ExactSession, exact_need, exact_policy, only_in_front
 from ragcache.engine.job import Job, Ready
-from ragcache.engine.kv_budget import Grant, KVBudget
+from ragcache.engine.kv_pool import Grant, KVPool
 from ragcache.engine.loaded_model import LoadedModel
 from ragcache.engine.pages import Need, PageSource, Resolved
 from ragcache.engine.prefetch import Prefetcher
@@ -25,7 +26,7 @@ from ragcache.engine.request import Completion, Request
 from ragcache.engine.residency import Residency
 from ragcache.engine.scaffold import scaffold_for, system_text
 from ragcache.engine.scheduler import Scheduler
-from ragcache.engine.session import Session, check_window
+from ragcache.engine.session import Session, check_window, private_columns
 from ragcache.engine.waiting import WaitingQueue
 from ragcache.engine.worker import OnForward, Worker
 from ragcache.errors import (
@@ -35,6 +36,7 @@ from ragcache.errors import (
     PromptTooLongError,
 )
 from ragcache.model.attention import Backend, GatherKV
+from ragcache.model.private_memory import FreshMemory
 from ragcache.prompt import AffixSpan, Prompt, TokenizedPrompt, tokenize
 from ragcache.registry import DEFAULT_NAMESPACE, Registry, codec_for
 from ragcache.registry.names import check_name
@@ -54,10 +56,11 @@ class Engine(Closing):
 
     Names and pages are those of `namespace`; affixes named in `shared`, or in a request's, may come from the
     shared one. `prefetch` brings the pages of waiting requests into memory while others are answered.
-    `device_bytes` bounds the pages kept on a device other than the CPU, `kv_bytes` the private KV of all
-    running requests together: others wait (`private_kv` counts). `max_rows_per_step` bounds one forward, so
-    that nobody waits long for others' refreshes; `max_waiting` the requests that wait. `on_forward` is called
-    from the worker after every forward, with its steps and its wall seconds.
+    `device_bytes` bounds the pages kept on a device other than the CPU. `kv_bytes` are set aside for the
+    private KV of all running requests together, and others wait; None takes what is needed (`private_kv`
+    counts). `max_rows_per_step` bounds one forward, so that nobody waits long for others' refreshes;
+    `max_waiting` the requests that wait. `on_forward` is called from the worker after every forward, with its
+    steps and its wall seconds.
     """
 
     def __init__(
@@ -87,18 +90,21 @@ class Engine(Closing):
             raise ConfigError(f"shared is {shared!r}; give a tuple of affix names")
         self.model, self.registry = model, registry
         self.policy, self.codec = policy or ReusePolicy(), codec_for(codec).name
-        self.max_batch, self.backend = max_batch, backend
+        # a network that is not ours keeps its KV itself, of the whole prompt, and pages as they are
+        self.max_batch, self.backend = max_batch, GatherKV if model.exact_only else backend
         self.match_registered, self.min_affix_tokens = match_registered, min_affix_tokens
         self._profile = ModelProfile(model.predictor.config, lambda: model.fingerprint, profiles)
         self.namespace, self.shared = check_name(namespace, "namespace"), tuple(shared)
         self._source = PageSource(model, registry, self.namespace)
         self._prefetcher = Prefetcher(self._pull, max_batch) if prefetch and registry is not None else None
-        self._residency = Residency(model.predictor.devices, device_bytes)
+        memory = FreshMemory(model.predictor.config, model.predictor.dtype, model.predictor.devices)
+        self.private_kv = KVPool(memory, model.predictor.kv_bytes(1), kv_bytes)
+        made = partial(self.backend.resident, **vars(memory))
+        self._residency = Residency(memory.devices, device_bytes, made)
         self.row_cost = RowCost()
         if registry is not None and self._residency.tier is not None:
             registry.count_device(self._residency.tier)
         self._waiting, self._scheduler = WaitingQueue(max_waiting), Scheduler(max_rows_per_step)
-        self.private_kv = KVBudget(kv_bytes)
         self._on_forward = on_forward
         self._closed = threading.Event()
         self._replacing = threading.Lock()
@@ -253,15 +259,16 @@ class Engine(Closing):
     def _reserve(self, job: Job) -> Grant | None:
         """Memory for the private KV of a request, tokenised to know it; None while others have too much."""
         ready = job.ready = job.ready or self._ready(job.request)
-        copies = 2 if job.request.compare else 1
-        return self.private_kv.take(copies * self.model.predictor.kv_bytes(ready.tokens))
+        return self.private_kv.take(ready.columns)
 
     def _ready(self, request: Request) -> Ready:
         started = time.perf_counter()
         policy = self.resolve_policy(request.policy)
         prompt = self._tokenize(request, policy)
-        tokens = check_window(prompt, request, self.model.predictor.config)
-        return Ready(prompt, policy, self._profile.table(policy), tokens, time.perf_counter() - started)
+        config = self.model.predictor.config
+        tokens = check_window(prompt, request, config)
+        columns = private_columns(prompt, request, policy, self.backend, config, tokens)
+        return Ready(prompt, policy, self._profile.table(policy), columns, time.perf_counter() - started)
 
     def _begin(self, job: Job, grant: Grant) -> None:
         """Resolve pages, make the work."""
@@ -278,7 +285,7 @@ class Engine(Closing):
             self.backend,
             ready.tokenize_s,
             ready.table,
-            grant.keep,
+            grant,
         )
         job.work = session.work(job.on_text)
 

@@ -22,12 +22,12 @@ from ragcache.reuse.policy import ReusePolicy
 
 @dataclass(frozen=True)
 class Ready:
-    """What is known of a request before its pages are; `tokens` are those of prompt and canvas."""
+    """What is known of a request before its pages are; it holds `columns` of private KV, at most."""
 
     prompt: TokenizedPrompt
     policy: ReusePolicy
     table: DepthTable | None
-    tokens: int
+    columns: int
     tokenize_s: float
 
 

@@ -15,6 +15,7 @@ from ragcache.decoding.denoise import DecodingOptions, denoise
 from ragcache.decoding.step import Step, Work
 from ragcache.engine.answer import AnswerReader
 from ragcache.engine.clock import Clock
+from ragcache.engine.kv_pool import Grant
 from ragcache.engine.loaded_model import LoadedModel
 from ragcache.engine.pages import Resolved
 from ragcache.engine.preview import RECOMPUTED
@@ -26,7 +27,7 @@ from ragcache.model.config import ModelConfig
 from ragcache.model.segment import Segment
 from ragcache.prompt import AffixSpan, TokenizedPrompt
 from ragcache.reuse.depth import DepthTable
-from ragcache.reuse.plan import make_plan
+from ragcache.reuse.plan import make_plan, most_live
 from ragcache.reuse.policy import ReusePolicy
 
 
@@ -44,7 +45,7 @@ class Outcome:
 class Session:
     """Everything one request needs once its prompt is tokenised and its pages are there.
 
-    `keep` is told how many bytes of private KV the request really takes, once that is known.
+    Its private KV lies in what was granted; what it does not need of that is given back.
     """
 
     request: Request
@@ -54,8 +55,8 @@ class Session:
     policy: ReusePolicy
     backend: Backend
     tokenize_s: float
-    table: DepthTable | None = None
-    keep: Callable[[int], None] = lambda held_bytes: None
+    table: DepthTable | None
+    grant: Grant
 
     def work(self, on_text: Callable[[str], None] = lambda text: None) -> Work[Completion]:
         """Probe, refresh, refine. `on_text` receives the answer so far after every finished block."""
@@ -105,9 +106,12 @@ class Session:
         """Fill the canvas, the steps timed by `clock`, until `ended` says so of the answer so far."""
         segments = place(self.prompt.spans, self.resolved)
         plan = yield from clock.time(
-            make_plan(self.model.mask_predictor, canvas, segments, self.policy, self.backend, self.table)
+            make_plan(
+                self.model.mask_predictor, canvas, segments, self.policy, self.backend, self.table, self.grant
+            )
         )
-        self.keep(plan.kv.size_bytes + self._compared_bytes(canvas.tokens))
+        if not self.request.compare:
+            self.grant.settle()
         decided = yield from clock.time(
             denoise(canvas, plan.at_block, plan.kv, options, ended, self.model.stop_ids)
         )
@@ -127,13 +131,10 @@ class Session:
             steps=tuple(clock.steps),
         )
 
-    def _compared_bytes(self, tokens: int) -> int:
-        return self.request.compare * self.model.predictor.kv_bytes(tokens)
-
     def _full_forward(self, canvas: Canvas) -> Work[None]:
-        """The refresh that a request without reuse would make: every row, for comparison."""
+        """The refresh that a request without reuse would make: every row, to compare; after the answer."""
         predictor = self.model.mask_predictor
-        kv = GatherKV(predictor.config, canvas.tokens, (), predictor.dtype, predictor.devices)
+        kv = GatherKV(predictor.config, canvas.tokens, (), predictor.dtype, predictor.devices, self.grant)
         rows = torch.arange(canvas.tokens)
         start, stop = next(canvas.blocks())
         yield Step(rows, canvas.token_ids, canvas.predictors(rows[start:stop]), kv, kind="full")
@@ -182,6 +183,21 @@ def place(spans: Sequence[AffixSpan], resolved: Resolved) -> list[Segment]:
         keep[span.core_start : span.core_start + span.tokens] = True
         segments.append(Segment(own.page, span.start - span.core_start, keep, before))
     return segments
+
+
+def private_columns(
+    prompt: TokenizedPrompt,
+    request: Request,
+    policy: ReusePolicy,
+    backend: Backend,
+    config: ModelConfig,
+    tokens: int,
+) -> int:
+    """Columns of private KV that a request of `tokens`, prompt and canvas, holds at most; all, to compare."""
+    if request.compare:
+        return tokens
+    in_affixes = sum(span.tokens for span in prompt.spans)
+    return backend.private_columns(tokens, most_live(config, tokens, in_affixes, policy))
 
 
 def check_window(prompt: TokenizedPrompt, request: Request, config: ModelConfig) -> int:

@@ -12,26 +12,24 @@ import torch
 from torch import Tensor
 
 from ragcache.model.config import ModelConfig
-from ragcache.model.reads import Columns, ResidentPage
-from ragcache.model.rope import column_angles
+from ragcache.model.reads import Columns
 from ragcache.model.segment import Segment, on_device
 
 
 class GatheredColumns:
     """`Columns`: the `private` ones, then those of `segments` that are seen, turned to their positions."""
 
-    def __init__(
-        self, private: Columns, segments: Sequence[tuple[Segment, ResidentPage]], config: ModelConfig
-    ) -> None:
+    def __init__(self, private: Columns, segments: Sequence[Segment], config: ModelConfig) -> None:
         self.private, self.segments = private, segments
+        self.positions = [segment.positions for segment in segments]
         self.turns = [
-            column_angles(segment.positions, config.rotary_dim, config.rope_theta) for segment, _ in segments
+            segment.turn(own, config) for segment, own in zip(segments, self.positions, strict=True)
         ]
         self._room: tuple[Tensor, Tensor] | None = None
 
     def after(self, private: Tensor) -> Tensor:
         """Positions `[m]` of all columns, those of the private ones given."""
-        return torch.cat([private, *(segment.positions.to(private.device) for segment, _ in self.segments)])
+        return torch.cat([private, *(own.to(private.device) for own in self.positions)])
 
     def __call__(self, layer: int) -> tuple[Tensor, Tensor]:
         """See `ragcache.model.reads.Columns`. What it returns is written over at the next layer."""
@@ -39,17 +37,17 @@ class GatheredColumns:
         keys, values = self._room_beside(own_keys)
         start = own_keys.shape[1]
         keys[:, :start], values[:, :start] = own_keys, own_values
-        for (segment, page), turn in zip(self.segments, self.turns, strict=True):
-            stop = start + turn[0].shape[1]
+        for segment, turn, own in zip(self.segments, self.turns, self.positions, strict=True):
+            stop = start + len(own)
             keys[:, start:stop] = segment.turned_keys(layer, segment.kept, turn, keys)
-            values[:, start:stop] = page.values[layer][:, on_device(segment.kept, values.device)]
+            values[:, start:stop] = segment.page.values[layer][:, on_device(segment.kept, values.device)]
             start = stop
         return keys, values
 
     def _room_beside(self, own: Tensor) -> tuple[Tensor, Tensor]:
         """For all keys and all values; fresh memory at every layer would cost more than what is copied."""
         if self._room is None or self._room[0].device != own.device:
-            tokens = own.shape[1] + sum(turn[0].shape[1] for turn in self.turns)
+            tokens = own.shape[1] + sum(map(len, self.positions))
             shape = (own.shape[0], tokens, own.shape[2])
             self._room = own.new_empty(shape), own.new_empty(shape)
         return self._room

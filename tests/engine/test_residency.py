@@ -41,7 +41,9 @@ def test_without_effect_on_the_cpu_and_without_a_budget(engine: Engine, device: 
 def test_the_registry_counts_what_an_engine_keeps_on_its_device(
     model: LoadedModel, registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ragcache.engine.engine.Residency", lambda devices, budget: Residency(META, budget))
+    monkeypatch.setattr(
+        "ragcache.engine.engine.Residency", lambda devices, budget, made: Residency(META, budget)
+    )
     assert "device" not in registry.usage().tiers
     with Engine(model, registry) as engine:
         resolved = engine.warm([RIVER])
