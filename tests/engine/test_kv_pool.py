@@ -195,7 +195,8 @@ def test_a_comparison_takes_the_place_of_the_answer(model: LoadedModel, backend:
 
 def test_anchored_requests_run_together_where_one_whole_prompt_would_fit(model: LoadedModel) -> None:
     short = DecodingOptions(max_tokens=8, block_length=4)
-    requests = [ask_about(RIVER, TOWN, question=q, options=short, budget=0.1) for q in ("one?", "two?")]
+    texts = RIVER, TOWN, TOWN + RIVER
+    requests = [ask_about(*texts, question=q, options=short, budget=0.1) for q in ("one?", "two?")]
     together: list[int] = []
     submitted = threading.Event()
 
