@@ -19,7 +19,7 @@ class ByteCount:
         """The largest `size_bytes` so far."""
         return self._peak_bytes
 
-    def _count(self, by_bytes: int) -> None:
+    def add(self, by_bytes: int) -> None:
         """So many more are in use; fewer, when negative."""
         self._size_bytes += by_bytes
         self._peak_bytes = max(self._peak_bytes, self._size_bytes)

@@ -17,12 +17,16 @@ class Page:
     that keeps them after it (`ragcache.model.diffusion_gemma`) has such pages, which fit one place.
     `hidden` holds `[n, hidden]` before some layers, for depth reuse. Nobody may write into these tensors:
     every request that uses the affix shares them.
+
+    A `turned` page has its keys rotated by their index in the affix, as attention reads them where they lie
+    (`ragcache.model.segment_attention`). Such a page is never stored.
     """
 
     token_ids: Tensor
     keys: tuple[Tensor, ...]
     values: tuple[Tensor, ...]
     hidden: Mapping[int, Tensor] = field(default_factory=dict)
+    turned: bool = False
 
     @property
     def tokens(self) -> int:

@@ -70,7 +70,7 @@ class Arm:
             latency_s=tuple(one.latency_s for one in self.served),
             refresh_s=tuple(self.meter.refresh_s),
             answer_tokens=sum(before(one.token_ids, eos) for one in completions),
-            private_kv_bytes=self.meter.kv_peak_bytes,
+            private_kv_bytes=self.engine.private_kv.held_peak_bytes,
             reserved_kv_bytes=self.engine.private_kv.peak_bytes,
             page_bytes=self.engine.pages_peak_bytes,
             live_rows=fmean(one.live_rows for one in completions),
@@ -99,7 +99,7 @@ def open_arm(
         store,
         policy=system.policy,
         max_batch=load.batch,
-        backend=meter.weighed(backend),
+        backend=backend,
         max_waiting=load.requests,
         on_forward=meter,
     ) as engine:

@@ -11,46 +11,29 @@ from functools import partial
 from itertools import accumulate
 from queue import SimpleQueue
 from random import Random
-from typing import Any
-from weakref import WeakSet
 
 from ragcache.decoding.step import Step
 from ragcache.engine import Completion, Engine, Request
 from ragcache.engine.costs import shares_s
 from ragcache.errors import ConfigError
-from ragcache.model.attention import Backend, RequestKV
-from ragcache.model.diffusion_gemma import EncodedPrompt
 
 
 class Meter:
-    """Seconds of forwards and bytes of private KV, for `Engine(on_forward=...)`.
+    """Seconds of forwards, for `Engine(on_forward=...)`.
 
     When several requests share a forward, each of its steps is given its share of the seconds (`shares_s`).
     So `refresh_s`, one number for every refresh, says what refreshes cost, and neither waiting nor others'
-    rows are in it. `kv_peak_bytes` is the most private KV that requests held at a forward, those included
-    that waited for their turn; an engine reserves more until it knows.
+    rows are in it.
     """
 
     def __init__(self, layers: int) -> None:
         self.layers = layers
-        self._held: WeakSet[RequestKV | EncodedPrompt] = WeakSet()
         self.clear()
-
-    def weighed(self, backend: Backend) -> Backend:
-        """`backend`, whose KV this meter knows from the start on."""
-
-        def make(*arguments: Any) -> RequestKV:
-            kv = backend(*arguments)
-            self._held.add(kv)
-            return kv
-
-        return make
 
     def clear(self) -> None:
         """Forget what was seen so far."""
         self.refresh_s: list[float] = []
         self.kind_s: defaultdict[str, float] = defaultdict(float)
-        self.kv_peak_bytes = 0
 
     @property
     def forward_s(self) -> float:
@@ -63,8 +46,6 @@ class Meter:
             self.kind_s[step.kind] += share_s
             if step.kind == "refresh":
                 self.refresh_s.append(share_s)
-        self._held.update(step.kv for step in steps)  # anchors were chosen: another KV took its place
-        self.kv_peak_bytes = max(self.kv_peak_bytes, sum(kv.size_bytes for kv in self._held))
 
 
 @dataclass(frozen=True)

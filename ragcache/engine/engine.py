@@ -7,13 +7,14 @@ import queue
 import time
 from collections.abc import Callable, Collection, Generator, Sequence
 from concurrent.futures import Future
+from functools import partial
 
 from ragcache.closing import Closing
 from ragcache.engine.affix_reuse import reuse_of
 from ragcache.engine.answer import Pieces
 from ragcache.engine.costs import RowCost
 from ragcache.engine.job import Job, Ready
-from ragcache.engine.kv_budget import Grant, KVBudget
+from ragcache.engine.kv_pool import Grant, KVPool
 from ragcache.engine.loaded_model import LoadedModel
 from ragcache.engine.pages import Need, PageSource, Resolved
 from ragcache.engine.prefetch import Prefetcher
@@ -22,12 +23,13 @@ from ragcache.engine.profiles import Profiles
 from ragcache.engine.request import Completion, Request
 from ragcache.engine.residency import Residency
 from ragcache.engine.scheduler import Scheduler
-from ragcache.engine.session import check_window
+from ragcache.engine.session import check_window, private_columns
 from ragcache.engine.supervisor import Supervisor
 from ragcache.engine.waiting import WaitingQueue
 from ragcache.engine.worker import OnForward, Worker
 from ragcache.errors import ConfigError, EmptyQuestionError, PromptTooLongError
 from ragcache.model.attention import Backend, GatherKV
+from ragcache.model.private_memory import FreshMemory
 from ragcache.prompt import NOTHING, AffixSpan, Prompt, SpanIndex, TokenizedPrompt, tokenize
 from ragcache.registry import DEFAULT_NAMESPACE, Registry, codec_for
 from ragcache.registry.names import check_name
@@ -47,10 +49,11 @@ class Engine(Closing):
 
     Names and pages are those of `namespace`; affixes named in `shared`, or in a request's, may come from the
     shared one. `prefetch` brings the pages of waiting requests into memory while others are answered.
-    `device_bytes` bounds the pages kept on a device other than the CPU, `kv_bytes` the private KV of all
-    running requests together: others wait (`private_kv` counts). `max_rows_per_step` bounds one forward, so
-    that nobody waits long for others' refreshes; `max_waiting` the requests that wait. `on_forward` is called
-    from the worker after every forward, with its steps and its wall seconds.
+    `device_bytes` bounds the pages kept on a device other than the CPU. `kv_bytes` are set aside for the
+    private KV of all running requests together, and others wait; None takes what is needed (`private_kv`
+    counts). `max_rows_per_step` bounds one forward, so that nobody waits long for others' refreshes;
+    `max_waiting` the requests that wait. `on_forward` is called from the worker after every forward, with its
+    steps and its wall seconds.
     """
 
     def __init__(
@@ -80,15 +83,19 @@ class Engine(Closing):
             raise ConfigError(f"shared is {shared!r}; give a tuple of affix names")
         self.model, self.registry = model, registry
         self.policy, self.codec = policy or ReusePolicy(), codec_for(codec).name
-        self.max_batch, self.backend = max_batch, backend
+        # a network that is not ours keeps its KV itself, of the whole prompt, and pages as they are
+        self.max_batch, self.backend = max_batch, GatherKV if model.exact_only else backend
         self.match_registered, self.min_affix_tokens = match_registered, min_affix_tokens
         self.namespace, self.shared = check_name(namespace, "namespace"), tuple(shared)
         self._reuse = reuse_of(model, profiles)
         self._source = PageSource(model, registry, self.namespace)
-        self._residency = Residency(model.predictor.devices, device_bytes)
+        memory = FreshMemory(model.predictor.config, model.predictor.dtype, model.predictor.devices)
+        self.private_kv = KVPool(memory, model.predictor.kv_bytes(1), kv_bytes)
+        made = partial(self.backend.resident, **vars(memory))
+        self._residency = Residency(memory.devices, device_bytes, made)
         if registry is not None and self._residency.tier is not None:
             registry.count_device(self._residency.tier)
-        self.row_cost, self.private_kv = RowCost(), KVBudget(kv_bytes)
+        self.row_cost = RowCost()
         self._scheduler, self._on_forward = Scheduler(max_rows_per_step), on_forward
         self._workers = Supervisor(WaitingQueue(max_waiting), self._make_worker)
         self._prefetcher = Prefetcher(self._pull, max_batch) if prefetch and registry is not None else None
@@ -219,13 +226,14 @@ class Engine(Closing):
 
     def _reserve(self, job: Job) -> Grant | None:
         """Memory for the private KV of a request, tokenised to know it; None while others have too much."""
-        tokens = check_window(self._ready(job).prompt, job.request, self.model.predictor.config)
-        copies = 2 if job.request.compare else 1
-        return self.private_kv.take(copies * self.model.predictor.kv_bytes(tokens))
+        ready, config = self._ready(job), self.model.predictor.config
+        job.granted, tokens = ready, check_window(ready.prompt, job.request, config)
+        return self.private_kv.take(private_columns(job.request, ready, self.backend, config, tokens))
 
     def _begin(self, job: Job, grant: Grant) -> None:
         """Resolve pages, make the work."""
-        ready, request = self._ready(job), job.request
+        ready, request = job.granted, job.request
+        assert ready is not None
         spans = ready.prompt.spans if ready.policy.reuses else ()
         resolved = self._source.resolve(spans, self._need(request, ready))
         session = self._reuse.session(
@@ -234,7 +242,7 @@ class Engine(Closing):
             self._residency.place(resolved, job.held),
             self.model,
             self.backend,
-            grant.keep,
+            grant,
             lambda: job.forward_s,
         )
         job.work = session.work(job.on_text)

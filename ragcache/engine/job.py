@@ -35,8 +35,8 @@ class Ready:
 class Job:
     """A submitted request and where its work stands; a `Contender` of the scheduler's while it has a step.
 
-    `held` lets go of what the request holds: before its caller learns how it ended. `forward_s` is its share
-    of the last forward's seconds.
+    `granted` is what memory was granted for, whatever `ready` is by then. `held` lets go of what the request
+    holds: before its caller learns how it ended. `forward_s` is its share of the last forward's seconds.
     """
 
     request: Request
@@ -45,6 +45,7 @@ class Job:
     work: Work[Completion] | None = None
     step: Step | None = None
     ready: Ready | None = None
+    granted: Ready | None = None
     begun: bool = False
     submitted: float = field(default_factory=time.monotonic)
     due: Due = field(default=Due(0.0, 0))
@@ -108,6 +109,6 @@ class Job:
         if self.settled:
             return False
         self.settled = True
-        self.work = self.step = self.ready = None
+        self.work = self.step = self.ready = self.granted = None
         self.held.close()
         return self.future.set_running_or_notify_cancel()

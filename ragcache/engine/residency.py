@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -23,11 +23,12 @@ class SharedPages(ByteCount):
     """One copy of a page for all requests that use it now, by reference count. Thread-safe.
 
     Whoever comes later gets the copy of the first, however its own was made: equal keys mean equal pages.
-    Its size counts each page once, and is 0 when nothing runs.
+    `made` is what a page is kept as. Its size counts each page once, and is 0 when nothing runs.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, made: Callable[[Page], Page]) -> None:
         super().__init__()
+        self._made = made
         self._lock = threading.Lock()
         self._pages: dict[AffixKey, Page] = {}
         self._users: Counter[AffixKey] = Counter()
@@ -35,10 +36,11 @@ class SharedPages(ByteCount):
     def take(self, pages: Mapping[AffixKey, Page]) -> dict[AffixKey, Page]:
         """The copies to use, until `drop`."""
         with self._lock:
+            added = {key: self._made(page) for key, page in pages.items() if key not in self._pages}
             self._users.update(pages.keys())
-            added = pages.keys() - self._pages.keys()
-            self._count(sum(pages[key].size_bytes for key in added))
-            return {key: self._pages.setdefault(key, page) for key, page in pages.items()}
+            self._pages.update(added)
+            self.add(sum(page.size_bytes for page in added.values()))
+            return {key: self._pages[key] for key in pages}
 
     def drop(self, keys: Collection[AffixKey]) -> None:
         """One user fewer for each; nobody's page is forgotten."""
@@ -46,21 +48,24 @@ class SharedPages(ByteCount):
             self._users.subtract(dict.fromkeys(keys, 1))
             for key in keys:
                 if not self._users[key]:
-                    self._count(-self._pages.pop(key).size_bytes)
+                    self.add(-self._pages.pop(key).size_bytes)
                     del self._users[key]
 
 
 class Residency:
     """Puts pages beside their layers for as long as a request runs, and keeps them there while there is room.
 
-    Pages on the CPU, for a budget of 0 bytes, or that do not fit the device, stay where they are; one copy.
+    Pages on the CPU, for a budget of 0 bytes, or that do not fit the device, are kept while they are used.
+    What is kept of a page, and counted, is what the backend makes of it (`made`).
     """
 
-    def __init__(self, devices: Devices, budget_bytes: int) -> None:
+    def __init__(
+        self, devices: Devices, budget_bytes: int, made: Callable[[Page], Page] = lambda page: page
+    ) -> None:
         own = (devices,) if isinstance(devices, torch.device) else devices
         useful = any(device.type != "cpu" for device in own) and budget_bytes > 0
-        self.tier = DeviceTier(devices, budget_bytes) if useful else None
-        self.shared = SharedPages()
+        self.tier = DeviceTier(devices, budget_bytes, made) if useful else None
+        self.shared = SharedPages(made)
 
     @property
     def peak_bytes(self) -> int:

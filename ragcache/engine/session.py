@@ -16,6 +16,7 @@ from ragcache.decoding.step import Step, Work
 from ragcache.engine.answer import AnswerReader
 from ragcache.engine.clock import Clock
 from ragcache.engine.job import Ready
+from ragcache.engine.kv_pool import Grant
 from ragcache.engine.loaded_model import LoadedModel
 from ragcache.engine.pages import Resolved
 from ragcache.engine.preview import RECOMPUTED
@@ -26,7 +27,7 @@ from ragcache.model.attention import Backend, GatherKV
 from ragcache.model.config import ModelConfig
 from ragcache.model.segment import Segment
 from ragcache.prompt import AffixSpan, TokenizedPrompt
-from ragcache.reuse.plan import make_plan
+from ragcache.reuse.plan import make_plan, most_live
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,8 @@ class Outcome:
 class Session:
     """Everything one request needs once its prompt is tokenised and its pages are there.
 
-    `keep` is told how many bytes of private KV the request really takes, once that is known; `forward_s` says
-    how many seconds of the last forward were its own.
+    Its private KV lies in what was granted; what it does not need of that is given back. `forward_s` says how
+    many seconds of the last forward were its own.
     """
 
     request: Request
@@ -52,7 +53,7 @@ class Session:
     resolved: Resolved
     model: LoadedModel
     backend: Backend
-    keep: Callable[[int], None]
+    grant: Grant
     forward_s: Callable[[], float]
 
     @property
@@ -116,9 +117,11 @@ class Session:
                 self.ready.policy,
                 self.backend,
                 self.ready.table,
+                self.grant,
             )
         )
-        self.keep(plan.kv.size_bytes + self._compared_bytes(canvas.tokens))
+        if not self.request.compare:
+            self.grant.settle()
         decided = yield from clock.time(
             denoise(canvas, plan.at_block, plan.kv, options, ended, self.model.stop_ids)
         )
@@ -138,13 +141,10 @@ class Session:
             steps=tuple(clock.steps),
         )
 
-    def _compared_bytes(self, tokens: int) -> int:
-        return self.request.compare * self.model.predictor.kv_bytes(tokens)
-
     def _full_forward(self, canvas: Canvas) -> Work[None]:
-        """The refresh that a request without reuse would make: every row, for comparison."""
+        """The refresh that a request without reuse would make: every row, to compare; after the answer."""
         predictor = self.model.mask_predictor
-        kv = GatherKV(predictor.config, canvas.tokens, (), predictor.dtype, predictor.devices)
+        kv = GatherKV(predictor.config, canvas.tokens, (), predictor.dtype, predictor.devices, self.grant)
         rows = torch.arange(canvas.tokens)
         start, stop = next(canvas.blocks())
         yield Step(rows, canvas.token_ids, canvas.predictors(rows[start:stop]), kv, kind="full")
@@ -193,6 +193,16 @@ def place(spans: Sequence[AffixSpan], resolved: Resolved) -> list[Segment]:
         keep[span.core_start : span.core_start + span.tokens] = True
         segments.append(Segment(own.page, span.start - span.core_start, keep, before))
     return segments
+
+
+def private_columns(
+    request: Request, ready: Ready, backend: Backend, config: ModelConfig, tokens: int
+) -> int:
+    """Columns of private KV that a request of `tokens`, prompt and canvas, holds at most; all, to compare."""
+    if request.compare:
+        return tokens
+    in_affixes = sum(span.tokens for span in ready.prompt.spans)
+    return backend.private_columns(tokens, most_live(config, tokens, in_affixes, ready.policy))
 
 
 def check_window(prompt: TokenizedPrompt, request: Request, config: ModelConfig) -> int:

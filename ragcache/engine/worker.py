@@ -16,7 +16,7 @@ from ragcache.decoding.step import Predictor, Step, forward
 from ragcache.engine.costs import RowCost, shares_s
 from ragcache.engine.isolation import isolate
 from ragcache.engine.job import Job
-from ragcache.engine.kv_budget import Grant
+from ragcache.engine.kv_pool import Grant
 from ragcache.engine.scheduler import Scheduler
 from ragcache.engine.waiting import WaitingQueue
 from ragcache.errors import WorkerDiedError

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ragcache.devices import Devices, of_layers
+from ragcache.devices import Devices
 from ragcache.model.config import ModelConfig
-from ragcache.model.gathered import run_angles
+from ragcache.model.private_memory import FreshMemory, PrivateMemory
 from ragcache.model.reads import Reads
 from ragcache.model.rows import LayerRows
 from ragcache.model.segment import Segment
 from ragcache.model.visibility import visible
+from ragcache.page import Page
 
 
 class RequestKV(Protocol):
@@ -55,14 +56,34 @@ class RequestKV(Protocol):
         ...
 
 
-# (config, positions in all, segments, dtype, devices of the layers) -> the KV of one request
-Backend = Callable[[ModelConfig, int, Sequence[Segment], torch.dtype, Devices], RequestKV]
+class Backend(Protocol):
+    """How KV is held: called, it makes the KV of one request."""
+
+    def __call__(
+        self,
+        config: ModelConfig,
+        tokens: int,
+        segments: Sequence[Segment],
+        dtype: torch.dtype,
+        devices: Devices,
+        memory: PrivateMemory | None = None,
+    ) -> RequestKV:
+        """The KV of `tokens` positions, with its private columns in `memory` (None: in memory of its own)."""
+        ...
+
+    def private_columns(self, tokens: int, live: int) -> int:
+        """How many private columns a request has that computes `live` of its `tokens` positions."""
+        ...
+
+    def resident(self, page: Page, config: ModelConfig, dtype: torch.dtype, devices: Devices) -> Page:
+        """`page` as requests are to share it, in place of the page itself and of the same size."""
+        ...
 
 
 class GatherKV:
     """One buffer over all positions: frozen columns are copied in once, live ones are written in place.
 
-    Each layer's part lies on the device of that layer.
+    Each layer's part lies on the device of that layer. The class is the `Backend` that makes it.
     """
 
     def __init__(
@@ -72,15 +93,25 @@ class GatherKV:
         segments: Sequence[Segment],
         dtype: torch.dtype,
         devices: Devices,
+        memory: PrivateMemory | None = None,
     ) -> None:
-        self.keys = empty_layers(config, tokens, dtype, devices)
-        self.values = empty_layers(config, tokens, dtype, devices)
+        self.keys, self.values = (memory or FreshMemory(config, dtype, devices)).take(tokens)
         self.shown, self.causal_block = tokens, config.causal_block
         self.columns = torch.arange(tokens, device=self.keys[0].device)
         for segment in segments:
-            turn = run_angles(segment, config)
+            turn = segment.run_turn(config)
             for layer, (keys, values) in enumerate(zip(self.keys, self.values, strict=True)):
                 segment.place(layer, keys, values, turn)
+
+    @staticmethod
+    def private_columns(tokens: int, live: int) -> int:
+        """See `Backend`: all are."""
+        return tokens
+
+    @staticmethod
+    def resident(page: Page, config: ModelConfig, dtype: torch.dtype, devices: Devices) -> Page:
+        """See `Backend`: pages are copied from as they are."""
+        return page
 
     @property
     def size_bytes(self) -> int:
@@ -124,11 +155,3 @@ def attend_all(q: Tensor, keys: Tensor, values: Tensor, seen: Tensor | None) -> 
         q[None], keys[None], values[None], attn_mask=seen, enable_gqa=grouped
     )
     return mixed[0]
-
-
-def empty_layers(
-    config: ModelConfig, positions: int, dtype: torch.dtype, devices: Devices
-) -> tuple[Tensor, ...]:
-    """Zeros `[kv_heads, positions, head_dim]` for every layer, on its device."""
-    shape = (config.kv_heads, positions, config.head_dim)
-    return tuple(torch.zeros(shape, dtype=dtype, device=d) for d in of_layers(devices, config.layers))

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import torch
 from torch import Tensor
 
 from ragcache.model.config import ModelConfig
 from ragcache.model.reads import Columns
-from ragcache.model.rope import column_angles
 from ragcache.model.segment import Segment
 
 
@@ -24,7 +22,7 @@ class GatheredColumns:
         self, private: Columns, places: Tensor, segments: Sequence[Segment], tokens: int, config: ModelConfig
     ) -> None:
         self.private, self.places, self.segments, self.tokens = private, places, segments, tokens
-        self.turns = [run_angles(segment, config) for segment in segments]
+        self.turns = [segment.run_turn(config) for segment in segments]
         self._buffer: tuple[Tensor, Tensor] | None = None
         self._layer = -1
 
@@ -47,9 +45,3 @@ class GatheredColumns:
             shape = (own.shape[0], self.tokens, own.shape[2])
             self._buffer = own.new_empty(shape), own.new_empty(shape)
         return self._buffer
-
-
-def run_angles(segment: Segment, config: ModelConfig) -> tuple[Tensor, Tensor]:
-    """Angles of the positions of the segment's run, for its keys."""
-    places = torch.arange(segment.there.start, segment.there.stop)
-    return column_angles(places, config.rotary_dim, config.rope_theta)

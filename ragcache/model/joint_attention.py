@@ -15,9 +15,10 @@ from torch import Tensor
 from ragcache.model.attention import attend_all
 from ragcache.model.kernels.choice import kernel_for
 from ragcache.model.kernels.plain import Partial
-from ragcache.model.reads import PageRead, Reads, ResidentPage
+from ragcache.model.reads import PageRead, Reads
 from ragcache.model.rope import Turn
 from ragcache.model.rows import LayerRows
+from ragcache.page import Page
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class _Readers:
     Their queries are at `index` `[sum of counts]` of the batch.
     """
 
-    page: ResidentPage
+    page: Page
     requests: tuple[int, ...]
     counts: list[int]
     index: Tensor
@@ -62,7 +63,7 @@ class JointAttention:
 
     def __init__(self, requests: Sequence[RequestReads]) -> None:
         self.requests = requests
-        by_page: dict[ResidentPage, list[tuple[int, PageRead]]] = {}
+        by_page: dict[Page, list[tuple[int, PageRead]]] = {}
         for number, request in enumerate(requests):
             for read in request.reads.shared:
                 by_page.setdefault(read.page, []).append((number, read))
@@ -97,7 +98,7 @@ class JointAttention:
         own = kernel_for(q.device, q.dtype)(q, keys, values, request.reads.seen)
         return merge([own, *shared]).to(values.dtype).transpose(0, 1)
 
-    def _readers(self, page: ResidentPage, reads: Sequence[tuple[int, PageRead]]) -> _Readers:
+    def _readers(self, page: Page, reads: Sequence[tuple[int, PageRead]]) -> _Readers:
         numbers = tuple(number for number, _ in reads)
         own = [self.requests[number] for number in numbers]
         counts, turns = [one.rows for one in own], [read.turn for _, read in reads]

@@ -11,28 +11,21 @@ import torch
 from torch import Tensor
 
 from ragcache.model.rope import Turn
+from ragcache.page import Page
 
 # layer -> keys and values [kv_heads, m, head_dim]
 Columns: TypeAlias = Callable[[int], tuple[Tensor, Tensor]]
 
 
-@dataclass(frozen=True, eq=False)
-class ResidentPage:
-    """A page as attention reads it: per layer keys turned by their index, and values, on its device."""
-
-    keys: tuple[Tensor, ...]
-    values: tuple[Tensor, ...]
-
-
 @dataclass(frozen=True)
 class PageRead:
-    """A shared page as rows `[n]` of one request see it.
+    """A shared page, turned, on the layers' devices, as rows `[n]` of one request see it.
 
     `turn` rotates a query by its distance to the page's first token, which stands at `offset`.
     `seen` `[m]` or `[n, m]` says which columns are seen; None: all.
     """
 
-    page: ResidentPage
+    page: Page
     offset: int
     turn: Turn
     seen: Tensor | None

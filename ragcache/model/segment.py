@@ -8,7 +8,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ragcache.model.rope import rotate, rotate_into
+from ragcache.model.config import ModelConfig
+from ragcache.model.rope import column_angles, rotate, rotate_into
 from ragcache.page import Page
 
 
@@ -47,10 +48,22 @@ class Segment:
         """Positions `[n]` of all the page's columns, seen or not."""
         return torch.arange(self.offset, self.offset + self.page.tokens)
 
+    def turn(self, positions: Tensor, config: ModelConfig) -> tuple[Tensor, Tensor]:
+        """The rotation that the page's keys at `positions` `[m]` still lack: `[1, m or 1, rotary_dim]`.
+
+        Keys of a turned page all lack the same: what lies between their index and their position.
+        """
+        lacking = positions.new_tensor([self.offset]) if self.page.turned else positions
+        return column_angles(lacking, config.rotary_dim, config.rope_theta)
+
+    def run_turn(self, config: ModelConfig) -> tuple[Tensor, Tensor]:
+        """`turn` of the positions of its run."""
+        return self.turn(torch.arange(self.there.start, self.there.stop), config)
+
     def turned_keys(
         self, layer: int, columns: slice | Tensor, turn: tuple[Tensor, Tensor], like: Tensor
     ) -> Tensor:
-        """The page's keys `[kv_heads, m, head_dim]` of its `columns`, turned by `turn` `[1, m, rotary_dim]`.
+        """The page's keys `[kv_heads, m, head_dim]` of its `columns`, rotated by their `turn`.
 
         On the device and in the dtype of `like`.
         """
@@ -61,8 +74,8 @@ class Segment:
     def place(self, layer: int, keys: Tensor, values: Tensor, turn: tuple[Tensor, Tensor]) -> None:
         """Write its `run` into `keys` and `values` `[kv_heads, positions, head_dim]`, where it stands.
 
-        `turn` are the angles `[1, m, rotary_dim]` of the run's positions. Columns of the run that are not
-        seen are written too: whoever computes them writes over them.
+        `turn` is its `run_turn`. Columns of the run that are not seen are written too: whoever computes them
+        writes over them.
         """
         there = self.there
         own = self.page.keys[layer][:, self.run].to(keys.device, non_blocking=True)

@@ -1,24 +1,25 @@
 """One request's KV whose frozen columns stay in shared pages: one resident copy serves every request.
 
-A page's keys are turned once by their index inside the affix. RoPE scores depend on distances alone, so a
-query at position p that is turned by p - offset reads them as they lie, wherever the segment stands.
+The keys of a shared page are turned by their index inside the affix (`Page.turned`). RoPE scores depend on
+distances alone, so a query at position p that is turned by p - offset reads them as they lie, wherever the
+segment stands. Nobody needs the page's own keys beside them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
-from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
 
 from ragcache.devices import Devices, of_layers
-from ragcache.model.attention import empty_layers
 from ragcache.model.config import ModelConfig
 from ragcache.model.gathered import GatheredColumns
-from ragcache.model.reads import Columns, PageRead, Reads, ResidentPage
-from ragcache.model.rope import Turn, column_angles, frequencies
+from ragcache.model.private_memory import FreshMemory, PrivateMemory
+from ragcache.model.reads import Columns, PageRead, Reads
+from ragcache.model.rope import Turn, frequencies
 from ragcache.model.rows import LayerRows
 from ragcache.model.segment import Segment, whole
 from ragcache.model.visibility import both, visible
@@ -29,7 +30,7 @@ QUERY_COST = 2.0
 
 
 class SegmentBackend:
-    """Makes `SegmentKV`s that share one resident copy of each page, for as long as the page is in use.
+    """Makes `SegmentKV`s, which share the pages that `resident` made; any other is turned for one request.
 
     A request with few rows reads pages where they lie, its rows together with those of others; one with many
     rows gathers the columns it sees, layer by layer, which is then cheaper than turning every query for every
@@ -38,7 +39,6 @@ class SegmentBackend:
 
     def __init__(self, query_cost: float = QUERY_COST) -> None:
         self.query_cost = query_cost
-        self._resident: WeakKeyDictionary[Page, ResidentPage] = WeakKeyDictionary()
 
     def __call__(
         self,
@@ -47,24 +47,30 @@ class SegmentBackend:
         segments: Sequence[Segment],
         dtype: torch.dtype,
         devices: Devices,
+        memory: PrivateMemory | None = None,
     ) -> SegmentKV:
         """See `ragcache.model.attention.Backend`."""
         used = [segment for segment in segments if bool(segment.keep.any())]
-        pages = [self.resident(segment.page, config, dtype, devices) for segment in used]
-        return SegmentKV(config, tokens, list(zip(used, pages, strict=True)), dtype, devices, self.query_cost)
+        resident = [replace(s, page=self.resident(s.page, config, dtype, devices)) for s in used]
+        own = memory or FreshMemory(config, dtype, devices)
+        return SegmentKV(config, tokens, resident, devices, own, self.query_cost)
 
-    def resident(self, page: Page, config: ModelConfig, dtype: torch.dtype, devices: Devices) -> ResidentPage:
-        """The one resident copy of `page`."""
-        if page not in self._resident:
-            own = of_layers(devices, config.layers)
-            turn = column_angles(torch.arange(page.tokens), config.rotary_dim, config.rope_theta)
-            like = [torch.empty(0, dtype=dtype, device=device) for device in own]
-            here = whole(page, 0)
-            self._resident[page] = ResidentPage(
-                tuple(here.turned_keys(n, slice(None), turn, one) for n, one in enumerate(like)),
-                tuple(values.to(one) for values, one in zip(page.values, like, strict=True)),
-            )
-        return self._resident[page]
+    @staticmethod
+    def private_columns(tokens: int, live: int) -> int:
+        """See `ragcache.model.attention.Backend`: the live ones."""
+        return live
+
+    @staticmethod
+    def resident(page: Page, config: ModelConfig, dtype: torch.dtype, devices: Devices) -> Page:
+        """See `ragcache.model.attention.Backend`: turned keys, and the page's values if they lie right."""
+        if page.turned:
+            return page
+        here = whole(page, 0)
+        turn = here.turn(torch.arange(page.tokens), config)
+        like = [torch.empty(0, dtype=dtype, device=device) for device in of_layers(devices, config.layers)]
+        keys = tuple(here.turned_keys(n, slice(None), turn, one) for n, one in enumerate(like))
+        values = tuple(own.to(one) for own, one in zip(page.values, like, strict=True))
+        return replace(page, keys=keys, values=values, turned=True)
 
 
 class SegmentKV:
@@ -74,25 +80,25 @@ class SegmentKV:
         self,
         config: ModelConfig,
         tokens: int,
-        segments: Sequence[tuple[Segment, ResidentPage]],
-        dtype: torch.dtype,
+        segments: Sequence[Segment],
         devices: Devices,
+        memory: PrivateMemory,
         query_cost: float = QUERY_COST,
     ) -> None:
         self.config, self.segments, self.query_cost = config, segments, query_cost
+        self.memory = memory
         self.devices = of_layers(devices, config.layers)
         device = self.devices[0]
         live = torch.ones(tokens, dtype=torch.bool)
-        for segment, _ in segments:
+        for segment in segments:
             live[segment.positions] = False
         self.slots = torch.where(live, live.cumsum(0) - 1, -1).to(device)
         self.private = live.nonzero().squeeze(-1).to(device)
         self.shown, self.shown_tokens = int(live.sum()), tokens
         self.frozen = tokens - self.shown
         # None: every column of the page is seen
-        self.keep = [None if bool(s.keep.all()) else s.keep.to(device) for s, _ in segments]
-        self.keys = empty_layers(config, self.shown, dtype, devices)
-        self.values = empty_layers(config, self.shown, dtype, devices)
+        self.keep = [None if bool(s.keep.all()) else s.keep.to(device) for s in segments]
+        self.keys, self.values = memory.take(self.shown)
         self._turned: tuple[Tensor, list[Turn]] | None = None
 
     def write(self, layer: int, rows: LayerRows) -> None:
@@ -108,9 +114,9 @@ class SegmentKV:
         if self._is_gathering(len(positions)):
             return self._gathered(own, places, positions)
         shared = []
-        for (segment, page), turn, keep in zip(self.segments, self._turns(positions), self.keep, strict=True):
+        for segment, turn, keep in zip(self.segments, self._turns(positions), self.keep, strict=True):
             seen = both(self._seen(positions, segment.columns), _on(keep, positions.device))
-            shared.append(PageRead(page, segment.offset, turn, seen))
+            shared.append(PageRead(segment.page, segment.offset, turn, seen))
         return Reads(own, places, self._seen(positions, places), tuple(shared))
 
     def write_values(self, layer: int, positions: Tensor, values: Tensor) -> None:
@@ -127,12 +133,13 @@ class SegmentKV:
 
         The old ones are let go first, so that a request never holds more than all its positions take.
         """
-        left = [(segment.without(positions), page) for segment, page in self.segments]
-        segments = [(segment, page) for segment, page in left if bool(segment.keep.any())]
-        dtype = self.keys[0].dtype
+        left = [segment.without(positions) for segment in self.segments]
+        segments = [segment for segment in left if bool(segment.keep.any())]
         self.keys = self.values = ()
-        promoted = SegmentKV(self.config, len(self.slots), segments, dtype, self.devices, self.query_cost)
-        for segment, _ in self.segments if depth else ():
+        promoted = SegmentKV(
+            self.config, len(self.slots), segments, self.devices, self.memory, self.query_cost
+        )
+        for segment in self.segments if depth else ():
             promoted._copy(segment, positions[torch.isin(positions, segment.positions)], depth)
         return promoted
 
@@ -142,9 +149,8 @@ class SegmentKV:
 
     def _gathered(self, own: Columns, places: Tensor, positions: Tensor) -> Reads:
         """All columns by position."""
-        segments = [segment for segment, _ in self.segments]
         columns = torch.arange(self.shown_tokens, device=positions.device)
-        gathered = GatheredColumns(own, places, segments, self.shown_tokens, self.config)
+        gathered = GatheredColumns(own, places, self.segments, self.shown_tokens, self.config)
         return Reads(gathered, columns, self._seen(positions, columns))
 
     def _private(self, layer: int, shown: int) -> tuple[Tensor, Tensor]:
@@ -158,7 +164,7 @@ class SegmentKV:
     def _copy(self, segment: Segment, positions: Tensor, depth: int) -> None:
         """The page's columns at `positions`, below layer `depth`, into private slots."""
         columns = positions - segment.offset
-        turn = column_angles(positions, self.config.rotary_dim, self.config.rope_theta)
+        turn = segment.turn(positions, self.config)
         for layer in range(depth):
             keys, values = self.keys[layer], self.values[layer]
             slots = self._slots(positions.to(keys.device))
@@ -176,7 +182,7 @@ class SegmentKV:
         known = self._turned
         if known is None or known[0].device != positions.device or not torch.equal(known[0], positions):
             rates = frequencies(self.config.rotary_dim, self.config.rope_theta, positions.device)
-            known = positions, [Turn(positions - segment.offset, rates) for segment, _ in self.segments]
+            known = positions, [Turn(positions - segment.offset, rates) for segment in self.segments]
             self._turned = known
         return known[1]
 

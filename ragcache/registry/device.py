@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import torch
@@ -41,10 +41,14 @@ class DeviceTier(ByteCount):
     """LRU with an exact byte budget; pages that requests use are not dropped. Thread-safe.
 
     Token ids and hidden states stay on the host, where plans are made. Its size is that of keys and values.
+    `made` is what a page on the device is kept as, of the same size.
     """
 
-    def __init__(self, devices: Devices, budget_bytes: int) -> None:
+    def __init__(
+        self, devices: Devices, budget_bytes: int, made: Callable[[Page], Page] = lambda page: page
+    ) -> None:
         super().__init__()
+        self._made = made
         self._devices, self._budget_bytes = devices, budget_bytes
         self._lock = threading.Lock()
         self._pages: OrderedDict[AffixKey, _Resident] = OrderedDict()
@@ -60,8 +64,8 @@ class DeviceTier(ByteCount):
             if not self._make_room(needed, keep=pages):
                 return None
             for key in missing:
-                self._pages[key] = _Resident(to_device(pages[key], self._devices))
-            self._count(needed)
+                self._pages[key] = _Resident(self._made(to_device(pages[key], self._devices)))
+            self.add(needed)
             for key in pages:
                 self._pages[key].users += 1
                 self._pages.move_to_end(key)
@@ -85,7 +89,7 @@ class DeviceTier(ByteCount):
         if excess > 0:
             return False
         for key in victims:
-            self._count(-_bytes(self._pages.pop(key).page))
+            self.add(-_bytes(self._pages.pop(key).page))
         return True
 
 

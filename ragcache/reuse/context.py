@@ -39,8 +39,12 @@ class ReuseContext:
         return after if len(after) else prompt
 
     def page_columns(self, layer: int) -> tuple[Tensor, Tensor]:
-        """The pages' keys before RoPE and values at the frozen positions, `[kv_heads, frozen, head_dim]`."""
-        keys = [s.page.keys[layer][:, s.keep] for s in self.segments]
+        """The pages' keys, turned to their positions, and values there: `[kv_heads, frozen, head_dim]`."""
+        config = self.predictor.config
+        keys = [
+            s.turned_keys(layer, s.keep, s.turn(s.positions, config), s.page.keys[layer])
+            for s in self.segments
+        ]
         values = [s.page.values[layer][:, s.keep] for s in self.segments]
         return torch.cat(keys, dim=1), torch.cat(values, dim=1)
 

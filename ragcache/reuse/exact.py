@@ -8,7 +8,13 @@ from dataclasses import replace
 import torch
 
 from ragcache.decoding.canvas import Canvas
+from ragcache.model.config import ModelConfig
 from ragcache.model.segment import Segment
+
+
+def most_always_live(config: ModelConfig) -> int:
+    """How many rows of a prompt's affixes can never be frozen, at most: see `always_live`, `split_exact`."""
+    return int(config.logits_shift) + max(0, config.causal_block - 1)
 
 
 def always_live(canvas: Canvas, segments: Sequence[Segment]) -> list[Segment]:

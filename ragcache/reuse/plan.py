@@ -13,12 +13,15 @@ from ragcache.decoding.canvas import Canvas
 from ragcache.decoding.step import Work
 from ragcache.errors import ConfigError
 from ragcache.model.attention import Backend, RequestKV
+from ragcache.model.config import ModelConfig
 from ragcache.model.path import LateRows, RowPath
+from ragcache.model.private_memory import PrivateMemory
 from ragcache.model.segment import Segment
 from ragcache.model.transformer import MaskPredictor
+from ragcache.reuse.budget import Share
 from ragcache.reuse.context import ReuseContext
 from ragcache.reuse.depth import DepthTable, fixed_depth
-from ragcache.reuse.exact import always_live, split_exact
+from ragcache.reuse.exact import always_live, most_always_live, split_exact
 from ragcache.reuse.policy import Depth, ReusePolicy
 
 
@@ -77,6 +80,17 @@ def depth_table(policy: ReusePolicy, layers: int, own: DepthTable | None) -> Dep
     return table.for_layers(layers)
 
 
+def most_live(config: ModelConfig, tokens: int, affix_tokens: int, policy: ReusePolicy) -> int:
+    """How many of `tokens` positions, `affix_tokens` of them in affixes, a plan computes at most.
+
+    Known before there are pages, and whatever the criterion chooses then.
+    """
+    if not policy.reuses:
+        return tokens
+    anchors = Share(policy.amount.most).of(affix_tokens)
+    return min(tokens, tokens - affix_tokens + anchors + most_always_live(config))
+
+
 def make_plan(
     predictor: MaskPredictor,
     canvas: Canvas,
@@ -84,23 +98,26 @@ def make_plan(
     policy: ReusePolicy,
     backend: Backend,
     own_table: DepthTable | None = None,
+    memory: PrivateMemory | None = None,
 ) -> Work[Plan]:
     """Choose anchors, probing where the criterion needs it; `segments` are disjoint and in prompt order.
 
     What is exact needs no anchors, and what can never be frozen is computed whatever the budget
     (`ragcache.reuse.exact`).
 
-    Pages must hold hidden states at the depth of the request, see `depth_table` and its `checkpoints`.
+    Pages must hold hidden states at the depth of the request, see `depth_table` and its `checkpoints`. The
+    private part of the KV lies in `memory`.
     """
     segments = always_live(canvas, segments)
     exact, stale = split_exact(canvas, segments)
-    kv = backend(predictor.config, canvas.tokens, [*exact, *stale], predictor.dtype, predictor.devices)
+    config, placed = predictor.config, [*exact, *stale]
+    kv = backend(config, canvas.tokens, placed, predictor.dtype, predictor.devices, memory)
     affix = _positions(stale)
-    fresh = _complement(_positions([*exact, *stale]), canvas.tokens)
+    fresh = _complement(_positions(placed), canvas.tokens)
     masked = torch.arange(canvas.prompt_tokens, canvas.tokens)
     context = ReuseContext(canvas.token_ids, fresh, affix, masked, kv, stale, predictor)
     anchors, scores = yield from _choose(policy, context)
-    layers = predictor.config.layers
+    layers = config.layers
     table = depth_table(policy, layers, own_table)
     depth = table.depth(len(affix) / canvas.tokens) if table else 0
     if depth >= layers:  # every layer comes from the pages: nothing is left to recompute

@@ -14,22 +14,12 @@ from ragcache.benching.drive import Meter, arrivals, serve
 from ragcache.decoding.step import Step, StepKind
 from ragcache.engine import Engine
 from ragcache.errors import ConfigError, PromptTooLongError
-from ragcache.model.attention import Backend, RequestKV
+from ragcache.model.attention import RequestKV
 
 
-class Held:
-    """Private KV of so many bytes."""
-
-    def __init__(self, size_bytes: int) -> None:
-        self.size_bytes = size_bytes
-
-
-EMPTY = Held(0)
-
-
-def step(rows: int, kind: StepKind, kv: Held = EMPTY) -> Step:
+def step(rows: int, kind: StepKind) -> Step:
     positions = torch.arange(rows)
-    return Step(positions, positions, positions[:1], cast(RequestKV, kv), kind=kind)
+    return Step(positions, positions, positions[:1], cast(RequestKV, None), kind=kind)
 
 
 def test_a_forward_is_shared_out_by_rows() -> None:
@@ -41,20 +31,6 @@ def test_a_forward_is_shared_out_by_rows() -> None:
     assert meter.forward_s == pytest.approx(3.0)
     meter.clear()
     assert (meter.refresh_s, meter.forward_s) == ([], 0.0)
-
-
-def test_private_kv_counts_for_as_long_as_a_request_lives_and_whether_it_is_computed_or_not() -> None:
-    meter = Meter(layers=2)
-    make = meter.weighed(cast(Backend, Held))
-    waits = make(500)  # type: ignore[call-arg, arg-type]
-    promoted = Held(60)
-    meter([step(1, "refresh", promoted)], 1.0)
-    assert meter.kv_peak_bytes == 560
-    meter.clear()
-    promoted.size_bytes = 0
-    del waits
-    meter([step(1, "refine", promoted), step(1, "refine", Held(7))], 1.0)
-    assert meter.kv_peak_bytes == 7
 
 
 def test_a_closed_loop_starts_with_everything_and_an_open_one_is_random_by_seed() -> None:

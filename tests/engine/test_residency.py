@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
 from contextlib import ExitStack
+from functools import partial
 
 import pytest
 import torch
@@ -10,6 +12,7 @@ from engine.asks import RIVER, TOWN, ask_about
 
 from ragcache.engine import Engine, LoadedModel
 from ragcache.engine.residency import Residency
+from ragcache.model.segment_attention import SegmentBackend
 from ragcache.registry import Registry
 
 META = torch.device("meta")
@@ -41,7 +44,9 @@ def test_without_effect_on_the_cpu_and_without_a_budget(engine: Engine, device: 
 def test_the_registry_counts_what_an_engine_keeps_on_its_device(
     model: LoadedModel, registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ragcache.engine.engine.Residency", lambda devices, budget: Residency(META, budget))
+    monkeypatch.setattr(
+        "ragcache.engine.engine.Residency", lambda devices, budget, made: Residency(META, budget)
+    )
     assert "device" not in registry.usage().tiers
     with Engine(model, registry) as engine:
         resolved = engine.warm([RIVER])
@@ -64,6 +69,28 @@ def test_requests_at_a_time_share_one_copy_until_the_last_is_done(bare: Engine) 
     assert residency.shared.size_bytes == 0
     assert residency.peak_bytes == sum(one.page.size_bytes for one in first.pages.values())
     assert residency.place(second, ExitStack()) is second  # the old copy is forgotten
+
+
+@pytest.mark.parametrize(("device", "budget"), [("cpu", 0), ("meta", 2**20)])
+def test_a_page_in_use_is_what_the_backend_makes_of_it_and_nothing_beside_it(
+    bare: Engine, device: str, budget: int
+) -> None:
+    predictor, where = bare.model.predictor, torch.device(device)
+    made = partial(SegmentBackend.resident, config=predictor.config, dtype=predictor.dtype, devices=where)
+    residency, one, two = Residency(where, budget, made), ExitStack(), ExitStack()
+    resolved = bare.warm([RIVER])
+    first, second = (next(iter(residency.place(resolved, held).pages.values())) for held in (one, two))
+    assert first.page is second.page
+    assert first.page.turned
+    assert {tensor.device for tensor in (*first.page.keys, *first.page.values)} == {where}
+    (own,) = resolved.pages.values()
+    assert residency.peak_bytes == first.page.size_bytes == own.page.size_bytes
+    kept = weakref.ref(first.page)
+    del first, second
+    one.close()
+    assert kept() is not None
+    two.close()
+    assert (kept() is None) == (device == "cpu")  # on a device it stays while there is room
 
 
 @pytest.mark.gpu

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -21,6 +21,8 @@ from ragcache.model.scores import scores
 from ragcache.model.segment import Segment, whole
 from ragcache.model.segment_attention import SegmentBackend
 from reference.tiny import KINDS
+
+CPU = torch.device("cpu")
 
 
 def plain_attention(q: Tensor, keys: Tensor, values: Tensor) -> Tensor:
@@ -141,17 +143,32 @@ def test_both_backends_hide_what_is_not_shown(query_cost: float) -> None:
     assert (attend(kvs[0], 0, asked) - shown[0]).abs().max() > 1e-4
 
 
-def test_one_resident_copy_serves_all_requests_and_goes_with_its_page() -> None:
-    backend, page = SegmentBackend(), random_page(6, 10)
-    arguments = CONFIG, torch.float32, torch.device("cpu")
-    first = backend.resident(page, *arguments)
-    kv = backend(CONFIG, 30, [whole(page, 3), whole(page, 12)], torch.float32, torch.device("cpu"))
-    assert [resident for _, resident in kv.segments] == [first, first]
+def test_a_resident_page_is_read_where_it_lies_and_made_but_once() -> None:
+    backend, page, arguments = SegmentBackend(), random_page(6, 10), (CONFIG, torch.float32, CPU)
+    resident = backend.resident(page, *arguments)
+    assert backend.resident(resident, *arguments) is resident
+    assert resident.size_bytes == page.size_bytes
+    assert all(map(same_memory, resident.values, page.values))
+    kv = backend(CONFIG, 30, [whole(resident, 3), whole(resident, 12)], torch.float32, CPU)
+    assert [segment.page for segment in kv.segments] == [resident, resident]
     assert kv.keys[0].shape[1] == 30 - 12  # private slots for the live positions only
-    assert len(backend._resident) == 1
-    del page, kv
-    gc.collect()
-    assert len(backend._resident) == 0
+
+
+def test_every_reader_places_a_turned_page_as_one_that_is_not() -> None:
+    segments = mixed_segments()
+    turned = [replace(s, page=SegmentBackend.resident(s.page, CONFIG, torch.float32, CPU)) for s in segments]
+    plain_kv, turned_kv = (GatherKV(CONFIG, 45, own, torch.float32, CPU) for own in (segments, turned))
+    for one, other in zip(plain_kv.keys, turned_kv.keys, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-5, rtol=0)
+    below = [
+        SegmentBackend()(CONFIG, 45, own, torch.float32, CPU).promote(torch.tensor([0, 9, 25]), depth=1)
+        for own in (segments, turned)
+    ]
+    torch.testing.assert_close(below[0].keys[0], below[1].keys[0], atol=1e-5, rtol=0)
+
+
+def same_memory(one: Tensor, other: Tensor) -> bool:
+    return one.data_ptr() == other.data_ptr()
 
 
 def test_requests_of_a_batch_do_not_mix() -> None:

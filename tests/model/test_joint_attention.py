@@ -29,9 +29,13 @@ TOKENS = 45
 CPU = torch.device("cpu")
 
 
-def requests(config: ModelConfig) -> tuple[list[list[Segment]], list[Tensor]]:
+def requests(
+    config: ModelConfig, dtype: torch.dtype = torch.float32
+) -> tuple[list[list[Segment]], list[Tensor]]:
     """Segments and rows of requests with pages in common: at other offsets, hidden in part, twice, none."""
-    page, other = random_page(6, 10, config), random_page(9, 11, config)
+    page, other = (
+        SegmentBackend.resident(random_page(*made, config), config, dtype, CPU) for made in ((6, 10), (9, 11))
+    )
     edged = torch.tensor([False, False, True, True, False, True, True, True, False])
     segments = [
         [whole(page, 3), Segment(other, 20, edged)],
@@ -47,7 +51,7 @@ def requests(config: ModelConfig) -> tuple[list[list[Segment]], list[Tensor]]:
 def kvs_of(
     backend: SegmentBackend, config: ModelConfig, dtype: torch.dtype = torch.float32
 ) -> tuple[list[RequestKV], list[LayerRows]]:
-    segments, positions = requests(config)
+    segments, positions = requests(config, dtype)
     kvs: list[RequestKV] = [backend(config, TOKENS, own, dtype, CPU) for own in segments]
     kvs[2] = GatherKV(config, TOKENS, segments[2], dtype, CPU)  # another kind in the same batch
     for number, kv in enumerate(kvs):

@@ -16,7 +16,8 @@ from ragcache.model.reads import Reads
 from ragcache.model.rows import LayerRows
 from ragcache.reuse.context import ReuseContext
 
-# (true keys, true values, page's keys, page's values), each [kv_heads, frozen, head_dim] -> [frozen]
+# (true keys, true values, page's keys, page's values), each [kv_heads, frozen, head_dim] -> [frozen].
+# Keys are after RoPE, at the same positions, which changes neither distances nor angles between them.
 Drift = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
 
@@ -104,6 +105,6 @@ class _Drift:
         if layer < self.first:
             return
         frozen = self.context.frozen.to(rows.k.device)
-        true = (t[frozen].transpose(0, 1).to(torch.float32) for t in (rows.k, rows.v))
+        true = (t[frozen].transpose(0, 1).to(torch.float32) for t in (rows.rotated_k, rows.v))
         stale = (t.to(rows.k.device, torch.float32) for t in self.context.page_columns(layer))
         self.total += self.drift(*true, *stale).cpu()
