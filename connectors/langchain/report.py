@@ -10,7 +10,6 @@ from langchain_core.messages.ai import InputTokenDetails, UsageMetadata
 
 from ragcache.engine import Completion, Preview
 from ragcache.engine.preview import Section
-from ragcache.engine.request import AffixStatus
 
 _MISSING = "its text does not stand in the prompt, or within another affix"
 
@@ -29,7 +28,7 @@ def generation_info(completion: Completion, missing: Sequence[str] = ()) -> dict
             "prompt_tokens": report.prompt_tokens,
             "completion_tokens": completion.completion_tokens,
             "total_tokens": report.prompt_tokens + completion.completion_tokens,
-            "cached_tokens": _cached(completion, "hit"),
+            "cached_tokens": report.served("hit"),
         },
         "reuse": {
             "policy": completion.policy,
@@ -61,17 +60,13 @@ def with_missing(preview: Preview, missing: Sequence[str]) -> Preview:
 
 def usage_metadata(completion: Completion) -> UsageMetadata:
     """Token counts of a message. `cache_read` came from the store, `cache_creation` was encoded now."""
-    prompt, answer = completion.reuse.prompt_tokens, completion.completion_tokens
+    report = completion.reuse
+    prompt, answer = report.prompt_tokens, completion.completion_tokens
     return UsageMetadata(
         input_tokens=prompt,
         output_tokens=answer,
         total_tokens=prompt + answer,
         input_token_details=InputTokenDetails(
-            cache_read=_cached(completion, "hit"), cache_creation=_cached(completion, "built")
+            cache_read=report.served("hit"), cache_creation=report.served("built")
         ),
     )
-
-
-def _cached(completion: Completion, status: AffixStatus) -> int:
-    """Tokens that affixes of this status served from their pages."""
-    return sum(use.tokens - use.anchors for use in completion.reuse.affixes if use.status == status)

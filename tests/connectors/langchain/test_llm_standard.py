@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from langchain_core.outputs import LLMResult
 from langchain_core.rate_limiters import BaseRateLimiter
 
-from ragcache.connectors.langchain import EngineHandle, EngineSpec, RagCacheLLM
+from ragcache.connectors.langchain import ChatRagCache, EngineHandle, EngineSpec, RagCacheLLM
 
 HELLO = "Hello"
 TALK = [HumanMessage("hello"), AIMessage("hello"), HumanMessage("how are you")]
@@ -158,3 +158,15 @@ async def test_a_rate_limiter_is_asked_once_for_every_prompt(nano: EngineHandle)
     assert limiter.waits == 8
     llm.invoke(HELLO, max_tokens=1)
     assert limiter.waits == 9
+
+
+async def test_a_chat_models_rate_limiter_is_asked_as_often(nano: EngineHandle) -> None:
+    limiter = Counting()
+    chat = ChatRagCache(engine=nano, rate_limiter=limiter, max_tokens=2)
+    chat.invoke(HELLO)
+    chat.batch([HELLO, "Hey"])
+    list(chat.stream(HELLO))
+    await asyncio.gather(chat.ainvoke(HELLO), chat.abatch([HELLO, "Hey"]))
+    async for _ in chat.astream(HELLO):
+        pass
+    assert limiter.waits == 8

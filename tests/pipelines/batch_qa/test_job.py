@@ -56,7 +56,12 @@ def test_every_line_has_one_row_and_hits_after_the_first(engine: Engine, tmp_pat
     for row in answered:
         reuse, usage = row["reuse"], row["usage"]
         assert reuse["reused"] + reuse["recomputed"] + reuse["fresh"] == usage["prompt_tokens"]
-        assert usage["prompt_tokens_details"]["cached_tokens"] == reuse["reused"]
+    again = run(engine, questions("lamp", "pot", "lamp"), tmp_path / "again.jsonl")
+    for rows, status in ((answered[:1], "built"), (again, "hit")):
+        for row in rows:
+            assert {use["status"] for use in row["reuse"]["affixes"]} == {status}
+            cached = row["usage"]["prompt_tokens_details"]["cached_tokens"]
+            assert cached == (row["reuse"]["reused"] if status == "hit" else 0)
 
 
 def test_answers_do_not_depend_on_their_peers(engine: Engine, tmp_path: Path) -> None:
