@@ -58,8 +58,9 @@ class ProximityCache(Generic[T]):
 
     `get` gives the value of the nearest vector within `tolerance`. Only the bucket is searched whose `bits`
     signs, of products with random directions, are those of the query: near vectors mostly share it. Each
-    bucket keeps its newest `bucket_size` entries. Copies are the cache itself, a pickle is an empty one. Raises `ConfigError` for values out of range, and for
-    vectors that are none or of another dimension than the first.
+    bucket keeps its newest `bucket_size` entries. Copies are the cache itself, a pickle is an
+    empty one. Raises `ConfigError` for values out of range, and for vectors that are none or of another
+    dimension than the first.
     """
 
     def __init__(self, tolerance: float, *, bits: int = 4, bucket_size: int = 64, seed: int = 0) -> None:

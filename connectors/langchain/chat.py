@@ -54,8 +54,8 @@ class ChatRagCache(EngineSettings, BaseChatModel):
     def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[LanguageModelInput, AIMessage]:
         """Not done, and said so, rather than tools that are bound and never called: `UnsupportedError`."""
         raise UnsupportedError(
-            "ChatRagCache calls no tools: diffusion models do not follow their format reliably. Hand over by the "
-            "edges of a graph (ragcache.pipelines.agents), or use another model for the calls that need tools."
+            "ChatRagCache calls no tools: diffusion models do not follow their format reliably. Hand over by "
+            "the edges of a graph (ragcache.pipelines.agents), or use another model where tools are needed."
         )
 
     def with_structured_output(
@@ -63,8 +63,8 @@ class ChatRagCache(EngineSettings, BaseChatModel):
     ) -> Runnable[LanguageModelInput, dict[str, Any] | BaseModel]:
         """As `bind_tools`: `UnsupportedError`."""
         raise UnsupportedError(
-            "ChatRagCache promises no structure: a diffusion model's JSON may be broken. Ask for it in the prompt "
-            "and check it with a parser: chat | JsonOutputParser(), which raises where an answer is no JSON."
+            "ChatRagCache promises no structure: a diffusion model's JSON may be broken. Ask for it in the "
+            "prompt and check it with a parser: chat | JsonOutputParser() raises where an answer is no JSON."
         )
 
     def _resolve_model_profile(self) -> ModelProfile | None:

@@ -1,4 +1,4 @@
-"""Retrieved documents become affixes: registered in the engine's store, their pages built in the background."""
+"""Retrieved documents become affixes: registered in the engine's store, their pages built ahead."""
 
 from __future__ import annotations
 
@@ -80,12 +80,12 @@ def _register(registry: Registry, name: str, text: str, namespace: str) -> str:
 
 def _warm(engine: Engine, texts: Sequence[str]) -> None:
     for text in texts:
-        engine.warm([text])
+        try:
+            engine.warm([text])
+        except RagCacheError as error:  # a text that is too long is no reason to leave the others out
+            log.warning("warming: %s", error)
 
 
 def _report(done: Future[None]) -> None:
-    error = done.exception()
-    if isinstance(error, RagCacheError):
-        log.warning("warming: %s", error)
-    elif error is not None:
+    if error := done.exception():
         log.error("warming failed", exc_info=error)

@@ -16,8 +16,7 @@ from pathlib import Path
 
 from ragcache.durable import sync_folder
 from ragcache.errors import InputError, StoreDamagedError, UnknownAffixError
-from ragcache.registry.name_listing import NameListing
-from ragcache.registry.payload import stamp_of
+from ragcache.registry.payload import Stamp, stamp_of
 from ragcache.registry.records import AffixRecord
 from ragcache.registry.store import Store
 from ragcache.text import normalise
@@ -53,7 +52,7 @@ class NameTable:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._listing = NameListing(store.names, self._read, settles=store.network is None)
+        self._listed: dict[Path, tuple[Stamp, AffixRecord | None]] = {}
 
     def register(self, name: str, text: str, namespace: str, source: str | None = None) -> AffixRecord:
         """Point `name` at `text`; the same text again changes nothing. `source` None leaves it as it was.
@@ -94,11 +93,15 @@ class NameTable:
 
     def names(self, namespace: str) -> tuple[AffixRecord, ...]:
         """All records of a namespace, sorted by name."""
-        return self._listing.by_namespace().get(check_name(namespace, "namespace"), ())
+        namespace = check_name(namespace, "namespace")
+        records = (self._read_once(path) for path in self._store.names.glob("*.json"))
+        mine = (record for record in records if record is not None and record.namespace == namespace)
+        return tuple(sorted(mine, key=lambda record: record.name))
 
     def text_digests(self) -> set[str]:
         """The `AffixRecord.text_digest` of every name of every namespace."""
-        return {record.text_digest for records in self._listing.by_namespace().values() for record in records}
+        records = (self._read_once(path) for path in self._store.names.glob("*.json"))
+        return {record.text_digest for record in records if record is not None}
 
     def check(self) -> tuple[int, list[str]]:
         """The number of names that can be read, and the files of those that cannot, now quarantined."""
@@ -111,6 +114,17 @@ class NameTable:
                 self._read(path)
                 lost.append(path.stem)
         return intact, lost
+
+    def _read_once(self, path: Path) -> AffixRecord | None:
+        """`_read`, but a file that did not change since the last listing is not read again."""
+        try:
+            stamp = stamp_of(path)
+        except (OSError, StoreDamagedError):
+            return self._read(path)
+        known = self._listed.get(path)
+        if known is None or known[0] != stamp:
+            known = self._listed[path] = (stamp, self._read(path))
+        return known[1]
 
     def remove(self, name: str, namespace: str) -> AffixRecord:
         """Forget `name`. Raises as `lookup` and `register` do."""

@@ -68,7 +68,7 @@ class OpenStore:
         return self._names.register(name, text, namespace, source)
 
     def find(self, name: str, namespace: str = "default") -> AffixRecord | None:
-        """The record of `name`, or None: `lookup` without its search for close names, which reads them all."""
+        """The record of `name`, or None; unlike a `lookup` that fails it reads no other name."""
         self._check_open()
         return self._names.find(name, namespace)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import copy
 import pickle
+import subprocess
+import sys
 import threading
 
 import numpy as np

@@ -1,15 +1,12 @@
 from __future__ import annotations
 
-import os
-import time
 from pathlib import Path
 
 import pytest
 
 from ragcache.errors import InputError, UnknownAffixError
-from ragcache.registry import Registry, name_listing, normalise_text
-from ragcache.registry.name_listing import NameListing
-from ragcache.registry.payload import stamp_of
+from ragcache.registry import Registry, normalise_text
+from ragcache.registry.names import NameTable
 
 
 @pytest.mark.parametrize(
@@ -118,6 +115,16 @@ def test_unknown_name_lists_close_ones(registry: Registry) -> None:
         registry.remove("zzz")
 
 
+def test_finding_lists_no_other_name(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = registry.register("a", "one")
+    monkeypatch.setattr(NameTable, "names", lambda *_: pytest.fail("read every name"))
+    assert registry.find("a") == record
+    assert registry.find("b") is None
+    assert registry.find("a", "other") is None
+    with pytest.raises(InputError, match="affix name"):
+        registry.find("")
+
+
 def test_namespaces_do_not_see_each_other(registry: Registry) -> None:
     mine = registry.register("a", "text", namespace="mine")
     yours = registry.register("a", "text", namespace="yours")
@@ -172,51 +179,3 @@ def test_a_listing_sees_changes_of_others(tmp_path: Path) -> None:
         assert [record.text for record in ours.names()] == ["second text, longer", "third text"]
         theirs.remove("a")
         assert [record.name for record in ours.names()] == ["b"]
-
-
-def test_a_folder_where_nothing_changed_is_not_read_again(
-    registry: Registry, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Every request asks for all names: among thousands, a look at each file costs more than the rest."""
-    for number in range(3):
-        registry.register(f"n{number}", f"text {number}", namespace="mine")
-    looks: list[Path] = []
-    monkeypatch.setattr(name_listing, "stamp_of", lambda file: looks.append(file) or stamp_of(file))
-    assert len(registry.names("mine")) == len(looks) == 3
-    assert len(registry.names("mine")) == 3
-    assert len(looks) == 6  # set just now: another change within the same tick would not show
-    age(path / "names", seconds=10)
-    counts = [(len(registry.names("mine")), len(registry.names()), len(looks)) for _ in range(3)]
-    assert counts == [(3, 0, 9)] * 3
-    with Registry(path) as other:
-        other.register("n3", "text 3", namespace="mine")
-        assert len(registry.names("mine")) == 4
-        age(path / "names", seconds=10)
-        registry.names("mine")
-        other.remove("n3", "mine")
-        assert len(registry.names("mine")) == 3
-
-
-def test_a_clock_set_back_hides_no_name(registry: Registry, path: Path) -> None:
-    registry.register("a", "one")
-    age(path / "names", seconds=10)
-    assert len(registry.names()) == 1
-    registry.register("b", "two")
-    age(path / "names", seconds=3600)
-    assert [record.name for record in registry.names()] == ["a", "b"]
-
-
-def test_finding_lists_no_other_name(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
-    record = registry.register("a", "one")
-    monkeypatch.setattr(NameListing, "by_namespace", lambda self: pytest.fail("read every name"))
-    assert registry.find("a") == record
-    assert registry.find("b") is None
-    assert registry.find("a", "other") is None
-    with pytest.raises(InputError, match="affix name"):
-        registry.find("")
-
-
-def age(folder: Path, *, seconds: float) -> None:
-    """As if the folder had last been changed so long ago."""
-    changed_ns = time.time_ns() - int(seconds * 1e9)
-    os.utime(folder, ns=(changed_ns, changed_ns))

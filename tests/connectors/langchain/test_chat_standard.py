@@ -1,7 +1,7 @@
 """LangChain's own suites for chat models, with nano.
 
-Suites skip by themselves what a model does not claim (`test_chat` shows how it says so): here tools, structured output, JSON mode, images,
-PDF and audio, for the model reads and writes text only.
+Suites skip by themselves what a model does not claim (`test_chat` shows how it says so): tools, structured
+output, JSON mode, images, PDF and audio, for the model reads and writes text only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Retrieved documents become affixes: by a wrapped retriever, or by a callback that leaves the chain as it is."""
+"""Retrieved documents become affixes: by a wrapped retriever, or by a callback on any chain."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from ragcache.connectors.langchain import (
     EngineSpec,
     RagCacheLLM,
 )
+from ragcache.connectors.langchain.registering import Warmer, register_documents
 from ragcache.connectors.proximity import ProximityCache
 from ragcache.engine import Engine, LoadedModel
 from ragcache.errors import RegistryError
@@ -133,6 +134,17 @@ def test_a_callback_may_build_pages_ahead(engine: Engine) -> None:
     assert handler.found == [[("river.md", "hit")]]
 
 
+def test_a_text_too_long_for_the_model_leaves_the_others_their_pages(
+    engine: Engine, caplog: pytest.LogCaptureFixture
+) -> None:
+    warmer, named = Warmer(), register_documents(engine, [Document("why? " * 400, id="long"), RIVER])
+    warmer.warm(engine, named)
+    warmer.wait(60)
+    preview = RagCacheLLM(engine=EngineHandle.of(engine)).explain(f"{RIVER.page_content}\nWhy?")
+    assert [section.name for section in preview.affixes("hit")] == ["river.md"]
+    assert "affix: " in caplog.text
+
+
 def test_names_belong_to_the_engines_namespace(tenant: Engine) -> None:
     """Neither its names nor its texts become another tenant's."""
     [found] = wrapped(tenant, RIVER).invoke("anything")
@@ -150,9 +162,7 @@ def test_a_text_is_returned_as_it_is_registered(engine: Engine) -> None:
     assert [section.name for section in preview.affixes("missing")] == ["rough.md"]
 
 
-def test_a_callback_warns_of_what_will_not_be_found(
-    engine: Engine, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_callback_warns_of_what_will_not_be_found(engine: Engine, caplog: pytest.LogCaptureFixture) -> None:
     handler = AffixCallbackHandler(EngineHandle.of(engine))
     with caplog.at_level(logging.WARNING, "ragcache"):
         handler.on_retriever_end([RIVER])
