@@ -40,8 +40,6 @@ class ChatRagCache(EngineSettings, BaseChatModel):
 
     model_config = ConfigDict(extra="forbid")  # anew: BaseChatModel's own would win
 
-    streaming: bool = False
-
     @property
     def _llm_type(self) -> str:
         return "ragcache-chat"

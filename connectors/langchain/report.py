@@ -1,4 +1,4 @@
-"""A completion as LangChain's `generation_info`: plain JSON."""
+"""A completion as LangChain's results; what is said of it is plain JSON."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from langchain_core.messages.ai import InputTokenDetails, UsageMetadata
+from langchain_core.outputs import Generation, GenerationChunk, LLMResult
 
 from ragcache.engine import Completion, Preview
 from ragcache.engine.preview import Section
@@ -42,6 +43,30 @@ def generation_info(completion: Completion, missing: Sequence[str] = ()) -> dict
             "fresh": report.fresh,
         },
     }
+
+
+def llm_result(completions: Sequence[Completion], missing: Sequence[Sequence[str]]) -> LLMResult:
+    """One generation for every prompt; `missing` are each prompt's."""
+    generations = [
+        [Generation(text=completion.text, generation_info=generation_info(completion, absent))]
+        for completion, absent in zip(completions, missing, strict=True)
+    ]
+    names = {completion.model for completion in completions}
+    return LLMResult(generations=generations, llm_output={"model_name": ", ".join(names)})
+
+
+def llm_chunk(missing: Sequence[str], piece: str | Completion) -> GenerationChunk:
+    """A piece of text, or at the end an empty one that carries the report."""
+    if isinstance(piece, str):
+        return GenerationChunk(text=piece)
+    return GenerationChunk(text="", generation_info=generation_info(piece, missing))
+
+
+def joined(chunks: Sequence[GenerationChunk]) -> LLMResult:
+    """The chunks of one answer as `llm_result` has it; the last one carries the report."""
+    info = chunks[-1].generation_info or {}
+    generation = Generation(text="".join(chunk.text for chunk in chunks), generation_info=info)
+    return LLMResult(generations=[[generation]], llm_output={"model_name": info["model_name"]})
 
 
 def response_metadata(completion: Completion, missing: Sequence[str] = ()) -> dict[str, Any]:

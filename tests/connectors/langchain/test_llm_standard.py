@@ -39,10 +39,10 @@ def test_init_is_cheap() -> None:
 
 
 def test_standard_parameters_are_fields() -> None:
-    llm = RagCacheLLM(temperature=0.5, max_tokens=10, timeout=60.0, stop=["x"], max_retries=2, seed=3)
-    assert (llm.temperature, llm.max_tokens, llm.timeout, llm.stop, llm.max_retries, llm.seed) == (
-        0.5, 10, 60.0, ["x"], 2, 3,
-    )  # fmt: skip
+    given: dict[str, Any] = {"temperature": 0.5, "max_tokens": 10, "timeout": 60.0, "stop": ["x"]}
+    given |= {"max_retries": 2, "seed": 3, "streaming": True, "model": "nano"}
+    for llm in (RagCacheLLM(**given), ChatRagCache(**given)):
+        assert {name: getattr(llm, name) for name in given} == given
 
 
 def test_it_is_not_serialised_as_a_constructor_call(llm: RagCacheLLM) -> None:
