@@ -131,7 +131,7 @@ async def test_streams_call_back_for_every_piece_and_end_with_the_report(llm: Ra
 
 
 async def test_with_streaming_callbacks_hear_every_piece_of_an_invoke(make_llm: MakeLLM) -> None:
-    """One prompt at a time: for a batch LangChain hands on a single run, and pieces could not be told apart."""
+    """One prompt at a time: for a batch LangChain hands on one run, and pieces could not be told apart."""
     plain, streaming, sync, other = make_llm(), make_llm(streaming=True), Recorder(), Recorder()
     answer = streaming.invoke(QUESTIONS[0], {"callbacks": [sync]})
     assert answer == plain.invoke(QUESTIONS[0])
