@@ -1,4 +1,4 @@
-"""Retrieval in LangChain: documents retrieved before are read from the store; the chain knows nothing of it."""
+"""Retrieval in LangChain: documents retrieved before are read from the store, and the chain need not know."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
