@@ -93,6 +93,7 @@ def test_warming_is_no_use_and_saves_nothing(engine: Engine, registry: Registry)
     for _ in range(3):
         engine.warm([RIVER])
     assert (registry.stats().hits, registry.stats().misses, registry.usage().saved_s) == (0, 0, 0.0)
+    measured(engine._source.costs, load_s=0.0, encode_s=100.0)
     engine.generate([ask_about(RIVER)])
     assert (registry.stats().hits, registry.stats().misses, registry.usage().hits) == (1, 0, 1)
 
