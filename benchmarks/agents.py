@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.batch import Model, Workload, load_model
+from benchmarks.figures import Figure, table_of
 from ragcache.connectors.langchain import ChatRagCache, EngineHandle
 from ragcache.engine import Engine, LoadedModel
 from ragcache.pipelines.agents import Call, Team
@@ -91,9 +92,14 @@ def main(model: Model = "nano", questions: int = 5, policies: str = "acache@0.2,
         table.add_row(arm.policy, *(f"{figure:.3f}" for figure in figures))
         names = ("median_s", "speedup", "shared_hit_rate", "reused")
         rows.append({"policy": arm.policy, **{n: round(f, 4) for n, f in zip(names, figures, strict=True)}})
-    Console(width=110).print(table)
+    rates = [
+        Figure(f"{arm.policy}: least hit rate of the shared prompt", arm.shared_hit_rate, "", 0.95)
+        for arm in arms[1:]
+    ]
+    Console(width=110).print(table, table_of(rates))
+    missed = [rate.name for rate in rates if rate.met == "no"]
     tokens = round(sum(call.prompt_tokens for call in arms[0].calls) / len(arms[0].calls))
-    print(json.dumps({"model": model, "mean_prompt_tokens": tokens, "policies": rows}))
+    print(json.dumps({"model": model, "mean_prompt_tokens": tokens, "policies": rows, "missed": missed}))
 
 
 if __name__ == "__main__":

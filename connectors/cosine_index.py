@@ -90,6 +90,12 @@ class CosineIndex:
         index._flat = flat
         return index
 
+    def __getstate__(self) -> bytes:
+        return self.to_bytes()
+
+    def __setstate__(self, data: bytes) -> None:
+        self._flat = self.from_bytes(data)._flat
+
     def _check_dimension(self, matrix: Matrix) -> None:
         if matrix.shape[1] != self.dimension:
             raise ConfigError(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from ragcache.errors import ConfigError, MissingDependencyError
 
@@ -36,7 +36,7 @@ class Encoder(Protocol):
 
 
 class LazyEmbedder(ABC):
-    """A model name, and an encoder loaded on first use."""
+    """A model name, and an encoder loaded on first use. Copies share it; a pickle carries no weights."""
 
     def __init__(self, model_name: str, *, batch_size: int = 16, device: str = "cpu") -> None:
         """`batch_size` texts are encoded at once. Raises ConfigError if it is below 1."""
@@ -50,6 +50,18 @@ class LazyEmbedder(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.model_name!r})"
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("_lock", "_loaded")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.Lock(), _loaded=None)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """One vector of length 1 per text, in order; an empty list gives an empty list."""

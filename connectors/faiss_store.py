@@ -6,7 +6,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from copy import deepcopy
+from copy import copy, deepcopy
 from pathlib import Path
 from typing import Any, Self
 
@@ -39,6 +39,15 @@ class AffixFAISS(VectorStore):
         self._ids: list[str] = []  # in the order of the index's rows
         self._documents: dict[str, Document] = {}
         self._lock = threading.RLock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies, and chains that are sent to other processes. `save_local` writes none."""
+        with self._lock:
+            own = {"_index": copy(self._index), "_ids": [*self._ids], "_documents": {**self._documents}}
+            return {"_embeddings": self._embeddings, **own}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.RLock())
 
     def __len__(self) -> int:
         return len(self._ids)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Generic, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -57,8 +58,9 @@ class ProximityCache(Generic[T]):
 
     `get` gives the value of the nearest vector within `tolerance`. Only the bucket is searched whose `bits`
     signs, of products with random directions, are those of the query: near vectors mostly share it. Each
-    bucket keeps its newest `bucket_size` entries. Raises `ConfigError` for values out of range, and for
-    vectors that are none or of another dimension than the first.
+    bucket keeps its newest `bucket_size` entries. Copies are the cache itself, a pickle is an
+    empty one. Raises `ConfigError` for values out of range, and for vectors that are none or of another
+    dimension than the first.
     """
 
     def __init__(self, tolerance: float, *, bits: int = 4, bucket_size: int = 64, seed: int = 0) -> None:
@@ -107,6 +109,16 @@ class ProximityCache(Generic[T]):
     def stats(self) -> ProximityStats:
         """The counters now."""
         return self._stats
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Callable[[], ProximityCache[T]], tuple[()]]:
+        options = {"bits": self.bits, "bucket_size": self.bucket_size, "seed": self.seed}
+        return partial(type(self), self.tolerance, **options), ()
 
     def __len__(self) -> int:
         return sum(len(bucket.values) for bucket in list(self._buckets.values()))

@@ -1,4 +1,4 @@
-"""Retrieval in LangChain: documents retrieved before are read from the store, wherever they stand."""
+"""Retrieval in LangChain: documents retrieved before are read from the store, and the chain need not know."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,7 +13,7 @@ from langchain_core.runnables import RunnablePassthrough
 
 from ragcache.connectors.embeddings import MiniLMEmbeddings
 from ragcache.connectors.faiss_store import AffixFAISS
-from ragcache.connectors.langchain import EngineHandle, RagCacheLLM
+from ragcache.connectors.langchain import AffixCallbackHandler, EngineHandle, RagCacheLLM
 from ragcache.engine import Engine, load
 from ragcache.prompt.rag import SYSTEM
 from ragcache.registry import Registry
@@ -38,17 +38,18 @@ def join(documents: list[Document]) -> str:
 def main(store: Path) -> None:
     texts = {path.name: path.read_text(encoding="utf-8").strip() for path in HANDBOOK.glob("*.md")}
     with Registry(store) as registry, Engine(load("nano"), registry) as engine:
-        for name, text in texts.items():
-            registry.register(name, text)  # what is registered is found in any prompt
         index = AffixFAISS.from_texts(list(texts.values()), MiniLMEmbeddings(), ids=list(texts))
         turns = [("system", SYSTEM.text), ("user", "{documents}\n\nQuestion: {question}")]
-        llm = RagCacheLLM(engine=EngineHandle.of(engine), affixes={SYSTEM.name: SYSTEM.text})
+        handle = EngineHandle.of(engine)
+        llm = RagCacheLLM(engine=handle, affixes={SYSTEM.name: SYSTEM.text})
         retrieve = index.as_retriever(search_kwargs={"k": 3}) | join
         inputs = {"documents": retrieve, "question": RunnablePassthrough[str]()}
         chain = inputs | ChatPromptTemplate.from_messages(turns) | llm | StrOutputParser()
+        # What a retriever returns is registered, and what is registered is found in any prompt.
+        callbacks = [AffixCallbackHandler(handle), ReusePrinter()]
         for question in QUESTIONS:
             print(question)
-            print(f"  {chain.invoke(question, {'callbacks': [ReusePrinter()]})}")
+            print(f"  {chain.invoke(question, {'callbacks': callbacks})}")
 
 
 if __name__ == "__main__":

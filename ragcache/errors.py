@@ -28,6 +28,7 @@ RagCacheError
 │   ├── RequestTooLargeError   the request alone needs more memory than all may have
 │   ├── RequestCancelledError  the caller cancelled the request
 │   └── RequestTimeoutError    the request was not done within its time (also a TimeoutError)
+├── UnsupportedError           these models cannot do what was asked for (also a NotImplementedError)
 └── MissingDependencyError     an optional package is needed (also an ImportError)
 
 Each message says what was wrong with which input, and what to do about it.
@@ -177,6 +178,10 @@ class RequestCancelledError(EngineError):
 
 class RequestTimeoutError(EngineError, TimeoutError):
     """The request was not done within its time."""
+
+
+class UnsupportedError(RagCacheError, NotImplementedError):
+    """These models cannot do what was asked for; the message says what can be done instead."""
 
 
 class MissingDependencyError(RagCacheError, ImportError):

@@ -20,10 +20,11 @@ from ragcache.connectors.langchain.marks import (
     affix_message,
     stuff_affixes,
 )
-from ragcache.connectors.langchain.retriever import AffixRetriever
+from ragcache.connectors.langchain.retriever import AffixCallbackHandler, AffixRetriever
 
 __all__ = [
     "AffixByteStore",
+    "AffixCallbackHandler",
     "AffixPromptTemplate",
     "AffixRetriever",
     "ApproximateRetriever",

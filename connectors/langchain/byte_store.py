@@ -46,10 +46,8 @@ class AffixByteStore(ByteStore):
         yield from (name for name in names if name.startswith(prefix or ""))
 
     def _get(self, key: str) -> bytes | None:
-        try:
-            return self.registry.lookup(key, self.namespace).text.encode()
-        except UnknownAffixError:
-            return None
+        record = self.registry.find(key, self.namespace)
+        return None if record is None else record.text.encode()
 
 
 def _text(name: str, value: bytes) -> str:

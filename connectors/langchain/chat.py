@@ -16,13 +16,15 @@ from langchain_core.language_models import (
 )
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
-from pydantic import ConfigDict
+from langchain_core.runnables import Runnable
+from pydantic import BaseModel, ConfigDict
 
 from ragcache.connectors.langchain.calls import answers, answers_async, chunks, chunks_async
 from ragcache.connectors.langchain.messages import MarkedPrompt, mark_messages, to_message
 from ragcache.connectors.langchain.report import response_metadata, usage_metadata, with_missing
 from ragcache.connectors.langchain.settings import EngineSettings
 from ragcache.engine import Completion, Preview, Request
+from ragcache.errors import UnsupportedError
 
 
 class ChatRagCache(EngineSettings, BaseChatModel):
@@ -32,13 +34,11 @@ class ChatRagCache(EngineSettings, BaseChatModel):
     A text block with an `id` (or `cache_control`) is an affix. Messages carry `usage_metadata` with cache
     details, and in `response_metadata` the model's name, the finish reason and the reuse report.
 
-    `bind_tools` and `with_structured_output` raise NotImplementedError: these models call no tools reliably,
+    `bind_tools` and `with_structured_output` raise `UnsupportedError`: these models call no tools reliably,
     see `profile`.
     """
 
     model_config = ConfigDict(extra="forbid")  # anew: BaseChatModel's own would win
-
-    streaming: bool = False
 
     @property
     def _llm_type(self) -> str:
@@ -48,6 +48,22 @@ class ChatRagCache(EngineSettings, BaseChatModel):
         """See `RagCacheLLM.explain`."""
         marked, request = self._request(self._convert_input(prompt).to_messages(), None, options)
         return with_missing(self.engine.get().preview(request), marked.missing)
+
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[LanguageModelInput, AIMessage]:
+        """Not done, and said so, rather than tools that are bound and never called: `UnsupportedError`."""
+        raise UnsupportedError(
+            "ChatRagCache calls no tools: diffusion models do not follow their format reliably. Hand over by "
+            "the edges of a graph (ragcache.pipelines.agents), or use another model where tools are needed."
+        )
+
+    def with_structured_output(
+        self, schema: dict[str, Any] | type, **kwargs: Any
+    ) -> Runnable[LanguageModelInput, dict[str, Any] | BaseModel]:
+        """As `bind_tools`: `UnsupportedError`."""
+        raise UnsupportedError(
+            "ChatRagCache promises no structure: a diffusion model's JSON may be broken. Ask for it in the "
+            "prompt and check it with a parser: chat | JsonOutputParser() raises where an answer is no JSON."
+        )
 
     def _resolve_model_profile(self) -> ModelProfile | None:
         profile = ModelProfile(

@@ -13,7 +13,7 @@ from langchain_core.callbacks import (
     Callbacks,
 )
 from langchain_core.language_models import BaseLLM, LanguageModelInput
-from langchain_core.outputs import Generation, GenerationChunk, LLMResult
+from langchain_core.outputs import GenerationChunk, LLMResult
 from langchain_core.prompt_values import PromptValue
 from langchain_core.rate_limiters import BaseRateLimiter
 from langchain_core.runnables import RunnableConfig
@@ -28,9 +28,9 @@ from ragcache.connectors.langchain.calls import (
     take_turn_async,
 )
 from ragcache.connectors.langchain.messages import MarkedPrompt, keep_roles, mark
-from ragcache.connectors.langchain.report import generation_info, with_missing
+from ragcache.connectors.langchain.report import joined, llm_chunk, llm_result, with_missing
 from ragcache.connectors.langchain.settings import EngineSettings
-from ragcache.engine import Completion, Preview, Request
+from ragcache.engine import Preview, Request
 
 _RUN_OPTIONS = ("tags", "metadata", "run_name", "run_id")
 
@@ -141,9 +141,13 @@ class RagCacheLLM(EngineSettings, BaseLLM):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> LLMResult:
+        if self.streaming and len(prompts) == 1:
+            return joined(list(self._stream(prompts[0], stop, run_manager, **kwargs)))
         marked, requests = self._requests(prompts, stop, kwargs)
         take_turn(self.rate_limiter, len(requests))
-        return _result(answers(self.engine.get(), requests, retries=self.max_retries), marked)
+        return llm_result(
+            answers(self.engine.get(), requests, retries=self.max_retries), [m.missing for m in marked]
+        )
 
     async def _agenerate(
         self,
@@ -152,10 +156,14 @@ class RagCacheLLM(EngineSettings, BaseLLM):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> LLMResult:
+        if self.streaming and len(prompts) == 1:
+            return joined([chunk async for chunk in self._astream(prompts[0], stop, run_manager, **kwargs)])
         marked, requests = self._requests(prompts, stop, kwargs)
         await take_turn_async(self.rate_limiter, len(requests))
         engine = await self.engine.aget()
-        return _result(await answers_async(engine, requests, retries=self.max_retries), marked)
+        return llm_result(
+            await answers_async(engine, requests, retries=self.max_retries), [m.missing for m in marked]
+        )
 
     def _stream(
         self,
@@ -166,7 +174,9 @@ class RagCacheLLM(EngineSettings, BaseLLM):
     ) -> Iterator[GenerationChunk]:
         (marked,), (request,) = self._requests([prompt], stop, kwargs)
         take_turn(self.rate_limiter, 1)
-        with closing(chunks(self.engine.get(), request, partial(_chunk, marked), run_manager)) as found:
+        with closing(
+            chunks(self.engine.get(), request, partial(llm_chunk, marked.missing), run_manager)
+        ) as found:
             yield from found
 
     async def _astream(
@@ -179,7 +189,9 @@ class RagCacheLLM(EngineSettings, BaseLLM):
         (marked,), (request,) = self._requests([prompt], stop, kwargs)
         await take_turn_async(self.rate_limiter, 1)
         engine = await self.engine.aget()
-        async with aclosing(chunks_async(engine, request, partial(_chunk, marked), run_manager)) as found:
+        async with aclosing(
+            chunks_async(engine, request, partial(llm_chunk, marked.missing), run_manager)
+        ) as found:
             async for chunk in found:
                 yield chunk
 
@@ -189,19 +201,3 @@ class RagCacheLLM(EngineSettings, BaseLLM):
         llm = self.with_options(options)
         marked = [mark(prompt, llm.affixes) for prompt in prompts]
         return marked, [llm.request(m.prompt, stop) for m in marked]
-
-
-def _result(completions: Sequence[Completion], marked: Sequence[MarkedPrompt]) -> LLMResult:
-    generations = [
-        [Generation(text=c.text, generation_info=generation_info(c, m.missing))]
-        for c, m in zip(completions, marked, strict=True)
-    ]
-    names = {completion.model for completion in completions}
-    return LLMResult(generations=generations, llm_output={"model_name": ", ".join(names)})
-
-
-def _chunk(marked: MarkedPrompt, piece: str | Completion) -> GenerationChunk:
-    """A piece of text, or at the end an empty one that carries the report."""
-    if isinstance(piece, str):
-        return GenerationChunk(text=piece)
-    return GenerationChunk(text="", generation_info=generation_info(piece, marked.missing))

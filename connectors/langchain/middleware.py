@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -51,9 +52,7 @@ class RagCacheMiddleware(AgentMiddleware[Any, Any, Any]):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
         """See `AgentMiddleware`."""
-        if isinstance(request.model, ChatRagCache):
-            await request.model.engine.aget()  # loads without blocking the event loop
-        return await handler(self._marked(request))
+        return await handler(await asyncio.to_thread(self._marked, request))  # a pin waits for the disk
 
     def _marked(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         if not isinstance(request.model, ChatRagCache):

@@ -1,4 +1,4 @@
-"""A completion as LangChain's `generation_info`: plain JSON."""
+"""A completion as LangChain's results; what is said of it is plain JSON."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from langchain_core.messages.ai import InputTokenDetails, UsageMetadata
+from langchain_core.outputs import Generation, GenerationChunk, LLMResult
 
 from ragcache.engine import Completion, Preview
 from ragcache.engine.preview import Section
-from ragcache.engine.request import AffixStatus
 
 _MISSING = "its text does not stand in the prompt, or within another affix"
 
@@ -29,7 +29,7 @@ def generation_info(completion: Completion, missing: Sequence[str] = ()) -> dict
             "prompt_tokens": report.prompt_tokens,
             "completion_tokens": completion.completion_tokens,
             "total_tokens": report.prompt_tokens + completion.completion_tokens,
-            "cached_tokens": _cached(completion, "hit"),
+            "cached_tokens": report.served("hit"),
         },
         "reuse": {
             "policy": completion.policy,
@@ -43,6 +43,30 @@ def generation_info(completion: Completion, missing: Sequence[str] = ()) -> dict
             "fresh": report.fresh,
         },
     }
+
+
+def llm_result(completions: Sequence[Completion], missing: Sequence[Sequence[str]]) -> LLMResult:
+    """One generation for every prompt; `missing` are each prompt's."""
+    generations = [
+        [Generation(text=completion.text, generation_info=generation_info(completion, absent))]
+        for completion, absent in zip(completions, missing, strict=True)
+    ]
+    names = {completion.model for completion in completions}
+    return LLMResult(generations=generations, llm_output={"model_name": ", ".join(names)})
+
+
+def llm_chunk(missing: Sequence[str], piece: str | Completion) -> GenerationChunk:
+    """A piece of text, or at the end an empty one that carries the report."""
+    if isinstance(piece, str):
+        return GenerationChunk(text=piece)
+    return GenerationChunk(text="", generation_info=generation_info(piece, missing))
+
+
+def joined(chunks: Sequence[GenerationChunk]) -> LLMResult:
+    """The chunks of one answer as `llm_result` has it; the last one carries the report."""
+    info = chunks[-1].generation_info or {}
+    generation = Generation(text="".join(chunk.text for chunk in chunks), generation_info=info)
+    return LLMResult(generations=[[generation]], llm_output={"model_name": info["model_name"]})
 
 
 def response_metadata(completion: Completion, missing: Sequence[str] = ()) -> dict[str, Any]:
@@ -61,17 +85,13 @@ def with_missing(preview: Preview, missing: Sequence[str]) -> Preview:
 
 def usage_metadata(completion: Completion) -> UsageMetadata:
     """Token counts of a message. `cache_read` came from the store, `cache_creation` was encoded now."""
-    prompt, answer = completion.reuse.prompt_tokens, completion.completion_tokens
+    report = completion.reuse
+    prompt, answer = report.prompt_tokens, completion.completion_tokens
     return UsageMetadata(
         input_tokens=prompt,
         output_tokens=answer,
         total_tokens=prompt + answer,
         input_token_details=InputTokenDetails(
-            cache_read=_cached(completion, "hit"), cache_creation=_cached(completion, "built")
+            cache_read=report.served("hit"), cache_creation=report.served("built")
         ),
     )
-
-
-def _cached(completion: Completion, status: AffixStatus) -> int:
-    """Tokens that affixes of this status served from their pages."""
-    return sum(use.tokens - use.anchors for use in completion.reuse.affixes if use.status == status)

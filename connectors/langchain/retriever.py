@@ -1,21 +1,23 @@
-"""A retriever whose documents become affixes."""
+"""A retriever whose documents become affixes, and a callback that does the same for any chain."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForRetrieverRun,
+    BaseCallbackHandler,
+    CallbackManagerForRetrieverRun,
+)
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from ragcache.connectors.langchain.engine_handle import EngineHandle
-from ragcache.connectors.langchain.marks import affix_name, content_name
-from ragcache.engine import Engine
-from ragcache.errors import InputError, RagCacheError, RegistryError, UnknownAffixError
+from ragcache.connectors.langchain.registering import Warmer, register_documents
 
 log = logging.getLogger(__name__)
 
@@ -24,8 +26,9 @@ class AffixRetriever(BaseRetriever):
     """Wraps any retriever: what it returns is registered in the engine's store, under `metadata["affix"]`.
 
     A prompt that holds such a text, marked or not, then reuses its page. With `warm` the pages are built in
-    the background, while the chain formats its prompt. The documents themselves are never changed, and a
-    store that fails never fails a retrieval; what the wrapped retriever raises is raised.
+    the background, while the chain formats its prompt. What is returned are copies whose texts are normalised
+    as the store keeps them (LF line ends, NFC, no blanks at line ends). A store that fails never fails a
+    retrieval; what the wrapped retriever raises is raised.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -34,9 +37,7 @@ class AffixRetriever(BaseRetriever):
     engine: EngineHandle = Field(exclude=True, repr=False)
     warm: bool = True
 
-    _pool: ThreadPoolExecutor = PrivateAttr(
-        default_factory=lambda: ThreadPoolExecutor(max_workers=1, thread_name_prefix="ragcache-warm")
-    )
+    _warmer: Warmer = PrivateAttr(default_factory=Warmer)
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **kwargs: Any
@@ -49,53 +50,42 @@ class AffixRetriever(BaseRetriever):
     ) -> list[Document]:
         config: Any = {"callbacks": run_manager.get_child()}
         documents = await self.retriever.ainvoke(query, config, **kwargs)
-        await self.engine.aget()  # loads without blocking the event loop
-        return self._registered(documents)
+        return await asyncio.to_thread(self._registered, documents)  # the store waits for the disk
 
     def wait(self, timeout_s: float | None = None) -> None:
         """Until everything that is being warmed is done. Raises TimeoutError."""
-        self._pool.submit(lambda: None).result(timeout_s)
+        self._warmer.wait(timeout_s)
 
     def _registered(self, documents: Sequence[Document]) -> list[Document]:
         engine = self.engine.get()
-        named = [self._name(engine, document) for document in documents]
-        texts = [one.page_content for one in named if "affix" in one.metadata]
-        if self.warm and texts:
-            self._pool.submit(_warm, engine, texts).add_done_callback(_report)
+        named = register_documents(engine, documents)
+        if self.warm:
+            self._warmer.warm(engine, named)
         return named
 
-    def _name(self, engine: Engine, document: Document) -> Document:
-        """A copy that says what its text is registered as; the document as it is where that failed."""
-        if engine.registry is None or not document.page_content.strip():
-            return document
-        name = affix_name(document)
-        try:
-            if not _is_ours(engine, name, document.page_content):
-                name = f"{name}#{content_name(document.page_content)}"
-            engine.registry.register(name, document.page_content)
-        except (RegistryError, InputError) as error:
-            log.warning("document %.60r is not registered: %s", name, error)
-            return document
-        return document.model_copy(update={"metadata": {**document.metadata, "affix": name}})
 
+class AffixCallbackHandler(BaseCallbackHandler):
+    """Registers what the retrievers of a chain return, so that a chain need not be changed at all:
+    `chain.invoke(question, {"callbacks": [AffixCallbackHandler(engine)]})`.
 
-def _is_ours(engine: Engine, name: str, text: str) -> bool:
-    """Whether `name` is free or has this very text: chunks of one source must not push each other out."""
-    assert engine.registry is not None
-    try:
-        return engine.registry.lookup(name).text_digest == engine.registry.text_digest(text)
-    except UnknownAffixError:
-        return True
+    The texts are then found in the chain's prompts as they stand. A document whose text the store would
+    normalise (CRLF, blanks at line ends, not NFC) is not found there, and warned of: `AffixRetriever` is for
+    those. With `warm` pages are built in the background.
+    """
 
+    def __init__(self, engine: EngineHandle, *, warm: bool = False) -> None:
+        self.engine, self._warmer = engine, Warmer() if warm else None
 
-def _warm(engine: Engine, texts: Sequence[str]) -> None:
-    for text in texts:
-        engine.warm([text])
-
-
-def _report(done: Future[None]) -> None:
-    error = done.exception()
-    if isinstance(error, RagCacheError):
-        log.warning("warming: %s", error)
-    elif error is not None:
-        log.error("warming failed", exc_info=error)
+    def on_retriever_end(self, documents: Sequence[Document], **kwargs: Any) -> None:
+        """See `BaseCallbackHandler`."""
+        engine = self.engine.get()
+        named = register_documents(engine, documents)
+        for before, after in zip(documents, named, strict=True):
+            if before.page_content != after.page_content:
+                log.warning(
+                    "document %.60r has CRLF, blanks at line ends or no NFC, and is not found in prompts; "
+                    "normalise it when it is indexed, or wrap its retriever in AffixRetriever",
+                    after.metadata["affix"],
+                )
+        if self._warmer is not None:
+            self._warmer.warm(engine, named)

@@ -57,6 +57,8 @@ class EngineSettings(BaseModel):
     `max_tokens` and `block_length` are in tokens, `timeout` in seconds from the call on; `max_retries` is how
     often a call is made again whose forward raised. `steps` are denoising steps per block, None commits
     whatever is confident. `top_k`, `top_p`, `min_tokens` and `confidence` are those of `DecodingOptions`.
+    With `streaming` callbacks are told every piece of the answer to a single prompt, however it was asked
+    for; such a call is not made again.
     `policy` may be in short form (`parse_policy`), and `budget` is short for a policy of that budget. `codec`
     says how pages are stored. `affixes` maps names to texts: wherever one stands in a prompt it is reused
     under its name.
@@ -84,6 +86,7 @@ class EngineSettings(BaseModel):
     stop: list[str] | None = None
     timeout: float | None = None
     max_retries: int = Field(default=0, ge=0)
+    streaming: bool = False
     policy: _Policy = None
     budget: float | None = None
     codec: str | None = None

@@ -61,14 +61,13 @@ def read_questions(
     seen: dict[str, int] = {}
     for number, line in enumerate(lines, start=1):
         found = _read(line, f"{source}, line {number}", number, library, form)
-        if isinstance(found, Question) and found.custom_id in seen:
-            first = seen[found.custom_id]
+        if found is None:
+            continue
+        first = seen.setdefault(found.custom_id, number) if found.custom_id else number
+        if first != number:  # whatever else is wrong with either: their rows could not be told apart
             message = f"lines {first} and {number} both have custom_id {found.custom_id!r}; change one"
             found = Failure(number, found.custom_id, "duplicate_id", message)
-        if isinstance(found, Question):
-            seen[found.custom_id] = number
-        if found is not None:
-            yield found
+        yield found
 
 
 def _read(line: bytes, where: str, number: int, library: Library, form: Format) -> Question | Failure | None:

@@ -33,13 +33,13 @@ def error_row(failure: Failure, form: Format) -> dict[str, Any]:
 
 
 def usage(completion: Completion) -> dict[str, Any]:
-    """Token counts as OpenAI names them; `cached_tokens` were served from pages as they are."""
+    """Token counts as OpenAI names them; `cached_tokens` came from the store, not from pages built now."""
     prompt, answer = completion.reuse.prompt_tokens, completion.completion_tokens
     return {
         "prompt_tokens": prompt,
         "completion_tokens": answer,
         "total_tokens": prompt + answer,
-        "prompt_tokens_details": {"cached_tokens": completion.reuse.reused},
+        "prompt_tokens_details": {"cached_tokens": completion.reuse.served("hit")},
     }
 
 

@@ -113,13 +113,14 @@ class PageSource:
     def resolve(self, spans: Sequence[AffixSpan], need: Need = PLAIN, *, keep: bool = False) -> Resolved:
         """A page for every distinct affix of `spans`; missing ones are encoded in one forward and stored.
 
-        The store is left alone where encoding has proved faster than reading, unless pages are to `keep`.
+        The store is left alone where encoding has proved faster than reading, unless pages are to `keep`,
+        which is no use of them: neither hits nor misses are counted then.
         """
         started = time.perf_counter()
         wanted = {span.token_ids: self._wanted(span, need, keep) for span in spans}
         pages = {}
         for ids, want in wanted.items():
-            page = self._load(want)
+            page = self._load(want, use=not keep)
             if page is not None:
                 pages[ids] = ResolvedPage(page, "hit", want.key, before=want.scaffold.before)
         load_s = time.perf_counter() - started
@@ -187,10 +188,10 @@ class PageSource:
         except (RegistryError, InputError):
             return False
 
-    def _load(self, want: _Wanted) -> Page | None:
+    def _load(self, want: _Wanted, *, use: bool) -> Page | None:
         started = time.perf_counter()
         fetched = self._fetched()
-        page = self._get(want)
+        page = self._get(want) if use else self._warmed(want)
         if page is not None and self._fetched() == fetched:  # a remote says nothing about this disk
             self.costs.loaded(page.tokens, time.perf_counter() - started)
         return page
@@ -221,6 +222,16 @@ class PageSource:
                     share_s = encode_s * len(ids) / total
                     pages[ids] = self._store(missing[ids], page, share_s)
         return pages
+
+    def _warmed(self, want: _Wanted) -> Page | None:
+        """As `_get`, also from a remote, but uncounted."""
+        for key in (want.elsewhere, want.key):
+            try:
+                if want.store is not None and key is not None and want.store.warm([key], [want.text]):
+                    return want.store.get(key, count=False)
+            except RegistryError as error:
+                log.warning("affix store: %s", error)
+        return None
 
     def _get(self, want: _Wanted, *, count: bool = True) -> Page | None:
         if want.store is None:

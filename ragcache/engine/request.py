@@ -92,6 +92,10 @@ class ReuseReport:
     recomputed: int
     fresh: int
 
+    def served(self, status: AffixStatus) -> int:
+        """Tokens that affixes of this status served from their pages: their anchors are not among them."""
+        return sum(use.tokens - use.anchors for use in self.affixes if use.status == status)
+
     def status_counts(self) -> Counter[AffixStatus]:
         """How many affixes were hit, built and skipped."""
         return Counter(affix.status for affix in self.affixes)

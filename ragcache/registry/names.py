@@ -96,12 +96,15 @@ class NameTable:
             self._store.write_atomic(path, self._store.seal(path.stem, json.dumps(asdict(record)).encode()))
         return record
 
+    def find(self, name: str, namespace: str) -> AffixRecord | None:
+        """The record of `name`, or None; reads one file. Raises `InputError`."""
+        return self._read(self._path(check_name(name), check_name(namespace, "namespace")))
+
     def lookup(self, name: str, namespace: str) -> AffixRecord:
         """The record of `name`. Raises `UnknownAffixError` with the closest names, or `InputError`."""
-        name, namespace = check_name(name), check_name(namespace, "namespace")
-        record = self._read(self._path(name, namespace))
+        record = self.find(name, namespace)
         if record is None:
-            raise self._unknown(name, namespace)
+            raise self._unknown(check_name(name), namespace)
         return record
 
     def names(self, namespace: str) -> tuple[AffixRecord, ...]:

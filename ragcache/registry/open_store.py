@@ -67,6 +67,11 @@ class OpenStore:
         self._check_open()
         return self._names.register(name, text, namespace, source)
 
+    def find(self, name: str, namespace: str = "default") -> AffixRecord | None:
+        """The record of `name`, or None; unlike a `lookup` that fails it reads no other name."""
+        self._check_open()
+        return self._names.find(name, namespace)
+
     def lookup(self, name: str, namespace: str = "default") -> AffixRecord:
         """The record of `name`. Raises `UnknownAffixError` naming close ones."""
         self._check_open()

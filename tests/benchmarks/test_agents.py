@@ -26,3 +26,4 @@ def test_the_last_line_compares_calls(
     assert (full["policy"], full["speedup"], full["shared_hit_rate"]) == ("full", 1.0, 0.0)
     assert (direct["policy"], direct["shared_hit_rate"]) == ("direct", 1.0)
     assert direct["reused"] > 0.5
+    assert found["missed"] == []

@@ -9,7 +9,7 @@ import pytest
 from engine.tiny_checkpoint import write_checkpoint
 
 from benchmarks import batch
-from benchmarks.batch import Workload, main
+from benchmarks.batch import Workload, main, target
 from ragcache.engine import load
 from ragcache.pipelines.batch_qa import Library, Question, read_questions
 
@@ -38,3 +38,13 @@ def test_the_last_line_compares_with_the_job_without_reuse(
     assert (full["policy"], full["speedup"], full["hit_rate"]) == ("full", 1.0, 0.0)
     assert direct["policy"] == "direct"
     assert direct["seconds"] > 0
+    assert set(found["missed"]) <= {"direct: throughput of the job without reuse"}
+
+
+def test_a_missed_target_is_said_of_nanos_size_only() -> None:
+    slow, fast = ({"policy": "direct", "speedup": speedup} for speedup in (2.49, 2.5))
+    assert [target(slow, "nano").met, target(fast, "nano").met, target(slow, "random").met] == [
+        "no",
+        "yes",
+        "",
+    ]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ragcache.pipelines.batch_qa import Results
 from ragcache.registry import Registry
 
 from .conftest import Result, Run
@@ -29,7 +31,10 @@ class Batch:
 
     def __call__(self, lines: list[dict[str, Any]], *options: object) -> Result:
         self.source.write_text("\n".join(map(json.dumps, lines)))
-        return self._run("batch", "-i", self.source, "-o", self.out, *self._options, *options)
+        return self.run(self.source, *options)
+
+    def run(self, source: object, *options: object) -> Result:
+        return self._run("batch", "-i", source, "-o", self.out, *self._options, *options)
 
     def rows(self) -> dict[str, Any]:
         return {row["custom_id"]: row for row in map(json.loads, self.out.read_text().splitlines())}
@@ -85,6 +90,41 @@ def test_usage_errors(
     result = batch(lines, *options)
     assert result.code == 2
     assert message in result.err
+
+
+def test_lines_come_from_stdin_too(batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = b"\xef\xbb\xbf" + b"\r\n".join(json.dumps(line).encode() for line in LINES) + b"\r\n\r\n"
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(data)))
+    assert batch.run("-").code == 0
+    assert {key: row["error"] for key, row in batch.rows().items()} == {"1": None, "2": None}
+
+
+def test_ctrl_c_keeps_finished_rows(batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = Results.write
+
+    def interrupted(self: Results, row: Any) -> None:
+        write(self, row)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Results, "write", interrupted)
+        result = batch(LINES)
+    assert (result.code, result.out, result.err) == (130, "", "")
+    assert len(batch.rows()) == 1
+    assert batch(LINES, "--resume", "--json").json["skipped"] == 1
+    assert sorted(batch.rows()) == ["1", "2"]
+
+
+def test_without_a_terminal_there_is_one_line_and_no_bar(batch: Batch) -> None:
+    result = batch(LINES)
+    assert (result.out, result.err.count("\n"), "\x1b" in result.err) == ("", 1, False)
+    assert result.err.startswith("2 answered")
+
+
+def test_a_model_that_is_none_leaves_no_file(batch: Batch) -> None:
+    result = batch(LINES, "--model", "no such model")
+    assert (result.code, result.err.count("\n")) == (2, 1)
+    assert not batch.out.exists()
 
 
 def test_output_is_never_the_input_nor_lost(batch: Batch) -> None:

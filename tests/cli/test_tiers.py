@@ -87,4 +87,5 @@ def test_audit_reports_and_leaves_nothing(run: Run) -> None:
     assert done.code == (0 if done.json["verdict"] == "separate" else 1)
     assert done.json["trials"] == 60
     assert done.json["across"]["cached_s"] > 0
+    assert run("registry", "stats", "--json").json["entries"] == 0
     assert run("registry", "audit", "--trials", "3").code == 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import subprocess
 import sys
 import threading
@@ -101,6 +103,19 @@ def test_weights_are_loaded_once_by_many_threads() -> None:
     for thread in threads:
         thread.join()
     assert loads == [1]
+
+
+def test_copies_share_the_weights_and_pickles_carry_none() -> None:
+    class Loaded(MiniLMEmbeddings):
+        def _load(self) -> Encoder:
+            raise AssertionError("loaded")
+
+    embeddings = Loaded(batch_size=3)
+    embeddings._loaded = "weights"  # type: ignore[assignment]
+    assert copy.deepcopy({"inside": embeddings})["inside"] is embeddings is copy.copy(embeddings)
+    again = pickle.loads(pickle.dumps(MiniLMEmbeddings(batch_size=3)))
+    assert (again.batch_size, again.model_name, again._loaded) == (3, embeddings.model_name, None)
+    assert embeddings.__getstate__().keys().isdisjoint({"_lock", "_loaded"})
 
 
 @pytest.mark.parametrize(

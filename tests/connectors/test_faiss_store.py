@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -137,6 +140,18 @@ def test_wrong_use_is_refused(store: AffixFAISS) -> None:
         store.add_texts(["a", "b"], ids=["1"])
     with pytest.raises(DocumentError, match="not JSON"):
         store.add_texts(["a"], [{"path": Path()}])
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, copy.copy, lambda store: pickle.loads(pickle.dumps(store))])
+def test_a_copy_answers_alike_and_lives_its_own_life(
+    store: AffixFAISS, again: Callable[[AffixFAISS], AffixFAISS]
+) -> None:
+    other = again(store)
+    assert texts(other.similarity_search("cat fish", k=3)) == texts(store.similarity_search("cat fish", k=3))
+    store.add_texts(["fish"])
+    other.delete()
+    assert (len(store), len(other)) == (4, 0)
+    assert texts(store.similarity_search("fish", k=1)) == ["fish"]
 
 
 def test_threads_add_and_search_together(store: AffixFAISS) -> None:

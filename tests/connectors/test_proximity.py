@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 from math import cos, sin
 
@@ -59,6 +61,14 @@ def test_buckets_are_the_same_in_every_process() -> None:
         other.put(at(angle), "x")
     assert list(one._buckets) == list(other._buckets)
     assert len(one._buckets) > 1
+
+
+def test_a_copy_is_the_cache_itself_and_a_pickle_is_empty() -> None:
+    cache = ProximityCache[str](0.1, bits=2, bucket_size=3, seed=4)
+    cache.put(at(0.0), "zero")
+    assert copy.deepcopy([cache])[0] is cache is copy.copy(cache)
+    again = pickle.loads(pickle.dumps(cache))
+    assert (again.tolerance, again.bits, again.bucket_size, again.seed, len(again)) == (0.1, 2, 3, 4, 0)
 
 
 def test_threads_lose_nothing() -> None:

@@ -89,6 +89,15 @@ def test_warming_stores_whatever_is_faster(engine: Engine, registry: Registry) -
     assert len(registry.pages()) == 1
 
 
+def test_warming_is_no_use_and_saves_nothing(engine: Engine, registry: Registry) -> None:
+    for _ in range(3):
+        engine.warm([RIVER])
+    assert (registry.stats().hits, registry.stats().misses, registry.usage().saved_s) == (0, 0, 0.0)
+    measured(engine._source.costs, load_s=0.0, encode_s=100.0)
+    engine.generate([ask_about(RIVER)])
+    assert (registry.stats().hits, registry.stats().misses, registry.usage().hits) == (1, 0, 1)
+
+
 def test_a_rows_cost_leaves_out_what_every_forward_costs() -> None:
     cost = RowCost()
     assert cost.row_s == 0.0

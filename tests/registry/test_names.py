@@ -6,6 +6,7 @@ import pytest
 
 from ragcache.errors import InputError, UnknownAffixError
 from ragcache.registry import Registry, normalise_text
+from ragcache.registry.names import NameTable
 
 
 @pytest.mark.parametrize(
@@ -112,6 +113,16 @@ def test_unknown_name_lists_close_ones(registry: Registry) -> None:
         registry.lookup("refund-polcy")
     with pytest.raises(UnknownAffixError, match="register it first"):
         registry.remove("zzz")
+
+
+def test_finding_lists_no_other_name(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = registry.register("a", "one")
+    monkeypatch.setattr(NameTable, "names", lambda *_: pytest.fail("read every name"))
+    assert registry.find("a") == record
+    assert registry.find("b") is None
+    assert registry.find("a", "other") is None
+    with pytest.raises(InputError, match="affix name"):
+        registry.find("")
 
 
 def test_namespaces_do_not_see_each_other(registry: Registry) -> None:

@@ -15,7 +15,13 @@ from pydantic import ValidationError
 
 from ragcache.connectors.langchain import ChatRagCache, EngineHandle
 from ragcache.engine import Engine
-from ragcache.errors import ConfigError, InputError, PromptTooLongError, RequestTimeoutError
+from ragcache.errors import (
+    ConfigError,
+    InputError,
+    PromptTooLongError,
+    RequestTimeoutError,
+    UnsupportedError,
+)
 
 RIVER = "The river runs from the hills to the grey sea."
 QUESTION = "Where does it end?"
@@ -145,12 +151,17 @@ def test_copies_share_the_engine(chat: ChatRagCache) -> None:
 
 
 def test_what_it_cannot_do_is_said(chat: ChatRagCache) -> None:
-    with pytest.raises(NotImplementedError):
-        chat.bind_tools([])
-    with pytest.raises(NotImplementedError):
-        chat.with_structured_output({"title": "x", "type": "object", "properties": {}})
+    """As NotImplementedError, which LangChain expects, and as ours; with what can be done instead."""
+    schema = {"title": "x", "type": "object", "properties": {}}
+    for refused, instead in (
+        (lambda: chat.bind_tools([schema], tool_choice="any"), "edges of a graph"),
+        (lambda: chat.with_structured_output(schema, include_raw=True), r"JsonOutputParser\(\)"),
+    ):
+        with pytest.raises(UnsupportedError, match=instead) as error:
+            refused()
+        assert isinstance(error.value, NotImplementedError)
     assert chat.profile is not None
-    assert chat.profile["tool_calling"] is False
+    assert (chat.profile["tool_calling"], chat.profile["structured_output"]) == (False, False)
     assert chat.profile["max_input_tokens"] == 256
 
 

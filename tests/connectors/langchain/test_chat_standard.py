@@ -1,7 +1,7 @@
 """LangChain's own suites for chat models, with nano.
 
-Suites skip by themselves what a model does not claim: here tools, structured output, JSON mode, images,
-PDF and audio, for the model reads and writes text only.
+Suites skip by themselves what a model does not claim (`test_chat` shows how it says so): tools, structured
+output, JSON mode, images, PDF and audio, for the model reads and writes text only.
 """
 
 from __future__ import annotations
@@ -26,6 +26,16 @@ class Nano:
     @property
     def chat_model_params(self) -> dict[str, Any]:
         return {"model": "nano", "device": "cpu"}
+
+    @property
+    def has_tool_calling(self) -> bool:
+        """No: `bind_tools` is there only to say so."""
+        return False
+
+    @property
+    def has_structured_output(self) -> bool:
+        """No: `with_structured_output` is there only to say so."""
+        return False
 
 
 class TestUnit(Nano, ChatModelUnitTests):

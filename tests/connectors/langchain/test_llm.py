@@ -130,6 +130,20 @@ async def test_streams_call_back_for_every_piece_and_end_with_the_report(llm: Ra
         assert generation.generation_info == llm.generate([QUESTIONS[0]]).generations[0][0].generation_info
 
 
+async def test_with_streaming_callbacks_hear_every_piece_of_an_invoke(make_llm: MakeLLM) -> None:
+    """One prompt at a time: for a batch LangChain hands on one run, and pieces could not be told apart."""
+    plain, streaming, sync, other = make_llm(), make_llm(streaming=True), Recorder(), Recorder()
+    answer = streaming.invoke(QUESTIONS[0], {"callbacks": [sync]})
+    assert answer == plain.invoke(QUESTIONS[0])
+    assert await streaming.ainvoke(QUESTIONS[0], {"callbacks": [other]}) == answer
+    assert sync.tokens == other.tokens
+    assert "".join(sync.tokens) == answer
+    assert len(sync.tokens) > 2
+    (ours,), (expected,) = (llm.generate([QUESTIONS[0]]).generations for llm in (streaming, plain))
+    assert ours[0].generation_info == expected[0].generation_info
+    assert streaming.batch(QUESTIONS[:2]) == plain.batch(QUESTIONS[:2])
+
+
 async def test_an_error_reaches_callback_and_caller(llm: RagCacheLLM) -> None:
     recorder = Recorder()
     for call in (llm.invoke, lambda *args: list(llm.stream(*args))):

@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from langchain_core.outputs import LLMResult
 from langchain_core.rate_limiters import BaseRateLimiter
 
-from ragcache.connectors.langchain import EngineHandle, EngineSpec, RagCacheLLM
+from ragcache.connectors.langchain import ChatRagCache, EngineHandle, EngineSpec, RagCacheLLM
 
 HELLO = "Hello"
 TALK = [HumanMessage("hello"), AIMessage("hello"), HumanMessage("how are you")]
@@ -39,10 +39,10 @@ def test_init_is_cheap() -> None:
 
 
 def test_standard_parameters_are_fields() -> None:
-    llm = RagCacheLLM(temperature=0.5, max_tokens=10, timeout=60.0, stop=["x"], max_retries=2, seed=3)
-    assert (llm.temperature, llm.max_tokens, llm.timeout, llm.stop, llm.max_retries, llm.seed) == (
-        0.5, 10, 60.0, ["x"], 2, 3,
-    )  # fmt: skip
+    given: dict[str, Any] = {"temperature": 0.5, "max_tokens": 10, "timeout": 60.0, "stop": ["x"]}
+    given |= {"max_retries": 2, "seed": 3, "streaming": True, "model": "nano"}
+    for llm in (RagCacheLLM(**given), ChatRagCache(**given)):
+        assert {name: getattr(llm, name) for name in given} == given
 
 
 def test_it_is_not_serialised_as_a_constructor_call(llm: RagCacheLLM) -> None:
@@ -158,3 +158,15 @@ async def test_a_rate_limiter_is_asked_once_for_every_prompt(nano: EngineHandle)
     assert limiter.waits == 8
     llm.invoke(HELLO, max_tokens=1)
     assert limiter.waits == 9
+
+
+async def test_a_chat_models_rate_limiter_is_asked_as_often(nano: EngineHandle) -> None:
+    limiter = Counting()
+    chat = ChatRagCache(engine=nano, rate_limiter=limiter, max_tokens=2)
+    chat.invoke(HELLO)
+    chat.batch([HELLO, "Hey"])
+    list(chat.stream(HELLO))
+    await asyncio.gather(chat.ainvoke(HELLO), chat.abatch([HELLO, "Hey"]))
+    async for _ in chat.astream(HELLO):
+        pass
+    assert limiter.waits == 8

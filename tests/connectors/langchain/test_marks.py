@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from engine.fixtures import *  # noqa: F403
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.output_parsers import StrOutputParser
+from langchain_core.outputs import LLMResult
 from langchain_core.prompts import PromptTemplate
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import RunnablePassthrough
+from langchain_core.runnables import RunnableConfig, RunnablePassthrough
 
 from ragcache.connectors.langchain import (
     AffixPromptTemplate,
@@ -86,6 +89,25 @@ def test_a_template_hands_marks_on_to_an_llm(make_llm: MakeLLM) -> None:
     )
     assert asked(llm, prompt) == [("river.md", "built"), ("town", "built")]
     assert asked(llm, prompt) == [("river.md", "hit"), ("town", "hit")]
+
+
+def test_marks_reach_the_model_however_it_is_asked(handle: EngineHandle) -> None:
+    """Also where LangChain hands on strings: `batch` and `stream` of a plain LLM. Nothing is registered."""
+    seen: list[list[tuple[str, str]]] = []
+
+    class Watch(BaseCallbackHandler):
+        def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
+            seen.append(statuses(response.generations[0][0].generation_info or {}))
+
+    llm = RagCacheLLM(engine=handle, max_tokens=4, block_length=4)
+    chain = AffixPromptTemplate.from_template(TEMPLATE) | llm
+    given = {"context": stuff_affixes([RIVER]), "question": "How long?"}
+    config: RunnableConfig = {"callbacks": [Watch()]}
+    chain.invoke(given, config)
+    chain.batch([given], config)
+    list(chain.stream(given, config))
+    asyncio.run(chain.ainvoke(given, config))
+    assert seen == [[("river.md", "built")], *[[("river.md", "hit")]] * 3]
 
 
 def test_the_same_prompt_serves_a_chat_model(handle: EngineHandle) -> None:

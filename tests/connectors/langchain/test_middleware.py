@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
 from ragcache.connectors.langchain import ChatRagCache, EngineHandle, affix_message
 from ragcache.engine import Engine
-from ragcache.errors import ConfigError, MissingDependencyError
+from ragcache.errors import ConfigError, MissingDependencyError, UnsupportedError
 
 agents = pytest.importorskip("langchain.agents")
 from ragcache.connectors.langchain.middleware import RagCacheMiddleware  # noqa: E402
@@ -73,6 +73,16 @@ def test_the_system_prompt_can_be_pinned(chat: ChatRagCache, engine: Engine) -> 
     assert engine.registry.usage().pinned == {"hard": 1, "soft": 0}
     with pytest.raises(ConfigError, match="pin_s is 0"):
         RagCacheMiddleware(pin_s=0.0)
+
+
+def test_an_agent_with_tools_is_told_that_there_are_none(chat: ChatRagCache) -> None:
+    def clock() -> str:
+        """The time."""
+        return "noon"
+
+    graph = agents.create_agent(chat, tools=[clock], system_prompt=SYSTEM)
+    with pytest.raises(UnsupportedError, match="calls no tools"):
+        graph.invoke({"messages": [HumanMessage(QUESTION)]})
 
 
 def test_other_models_get_what_they_were_given() -> None:

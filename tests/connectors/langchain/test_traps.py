@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+import torch
 from engine.fixtures import *  # noqa: F403
 from langchain_core.caches import InMemoryCache
 from langchain_core.callbacks import BaseCallbackHandler
@@ -90,6 +91,14 @@ def test_what_was_streamed_is_never_taken_back(llm: RagCacheLLM) -> None:
         for at in range(1, len(text) - length):
             stop = text[at : at + length]
             assert "".join(llm.stream(QUESTIONS[0], stop=[stop])) == text[: text.index(stop)].strip()
+
+
+async def test_no_torch_context_is_held_between_pieces(llm: RagCacheLLM, chat: ChatRagCache) -> None:
+    for model in (llm, chat):
+        for _ in model.stream(QUESTIONS[0]):
+            assert (torch.is_inference_mode_enabled(), torch.is_grad_enabled()) == (False, True)
+        async for _ in model.astream(QUESTIONS[0]):
+            assert (torch.is_inference_mode_enabled(), torch.is_grad_enabled()) == (False, True)
 
 
 class Failing(BaseCallbackHandler):

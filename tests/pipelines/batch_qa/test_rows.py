@@ -76,6 +76,17 @@ def test_a_second_line_with_an_id_names_both() -> None:
     assert "lines 1 and 2" in second.message
 
 
+def test_an_id_is_taken_by_a_bad_line_too() -> None:
+    """Else its row and the other's would be one, and going on would lose a line."""
+    bad = {**SIMPLE, "docs": ["pot.md"]}
+    for lines in ((bad, SIMPLE), (SIMPLE, bad), (bad, bad)):
+        first, second = read(*lines)
+        assert not (isinstance(first, Failure) and first.code == "duplicate_id")
+        assert isinstance(second, Failure)
+        assert second.code == "duplicate_id"
+    assert [getattr(one, "code", None) for one in read(b"{", b"{", {"question": "x"})] == ["invalid_line"] * 3
+
+
 def test_openai_lines_keep_their_messages_and_marks() -> None:
     blocks = [{"type": "text", "text": "A pot is black.", "id": "pot"}, {"type": "text", "text": " Why?"}]
     body = {"messages": [{"role": "user", "content": blocks}], "max_completion_tokens": 7, "model": "any"}
