@@ -39,7 +39,7 @@ from ragcache.prompt import AffixSpan, Prompt, TokenizedPrompt, tokenize
 from ragcache.registry import DEFAULT_NAMESPACE, Registry, codec_for
 from ragcache.registry.names import check_name
 from ragcache.reuse.depth import DepthTable
-from ragcache.reuse.policy import ReusePolicy
+from ragcache.reuse.policy import ReusePolicy, as_policy
 
 DEVICE_BYTES = 2 * 2**30
 
@@ -47,10 +47,11 @@ DEVICE_BYTES = 2 * 2**30
 class Engine(Closing):
     """Thread-safe. `submit` from anywhere; waiting requests are batched, answers never depend on peers.
 
-    `registry` None builds every page anew. `match_registered` also reuses registered texts that stand
-    unmarked in a prompt. `profiles` hold what was measured for this model: depth tables, the policy `auto`
-    stands for. `codec` is how pages are stored; `ConfigError` for an unknown one. The engine does not own
-    the registry: close it yourself, after the engine.
+    `policy` may be in short form, such as `acache@0.2`. `registry` None builds every page anew.
+    `match_registered` also reuses registered texts that stand unmarked in a prompt. `profiles` hold what was
+    measured for this model: depth tables, the policy `auto` stands for. `codec` is how pages are stored. An
+    unknown policy or codec is a `ConfigError`. The engine does not own the registry: close it yourself, after
+    the engine.
 
     Names and pages are those of `namespace`; affixes named in `shared`, or in a request's, may come from the
     shared one. `prefetch` brings the pages of waiting requests into memory while others are answered.
@@ -65,7 +66,7 @@ class Engine(Closing):
         model: LoadedModel,
         registry: Registry | None = None,
         *,
-        policy: ReusePolicy | None = None,
+        policy: ReusePolicy | str | None = None,
         max_batch: int = 8,
         backend: Backend = GatherKV,
         match_registered: bool = True,
@@ -86,7 +87,7 @@ class Engine(Closing):
         if isinstance(shared, str):
             raise ConfigError(f"shared is {shared!r}; give a tuple of affix names")
         self.model, self.registry = model, registry
-        self.policy, self.codec = policy or ReusePolicy(), codec_for(codec).name
+        self.policy, self.codec = as_policy(ReusePolicy() if policy is None else policy), codec_for(codec).name
         self.max_batch, self.backend = max_batch, backend
         self.match_registered, self.min_affix_tokens = match_registered, min_affix_tokens
         self._profile = ModelProfile(model.predictor.config, lambda: model.fingerprint, profiles)
@@ -140,12 +141,12 @@ class Engine(Closing):
         """The most bytes of pages that running requests used at a time, each page counted once."""
         return self._residency.peak_bytes
 
-    def resolve_policy(self, policy: ReusePolicy | None = None) -> ReusePolicy:
+    def resolve_policy(self, policy: ReusePolicy | str | None = None) -> ReusePolicy:
         """What a request with `policy` gets: the engine's own for None, the profile's for `auto`.
 
         Raises `ConfigError` for one that the model cannot follow.
         """
-        wanted = policy or self.policy
+        wanted = self.policy if policy is None else as_policy(policy)
         return exact_policy(wanted) if self.model.exact_only else self._profile.resolve(wanted)
 
     def submit(
