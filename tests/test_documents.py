@@ -1,4 +1,4 @@
-"""What README and documents tell a newcomer: links lead somewhere, commands exist, the Python in them runs."""
+"""What README and documents tell a newcomer: links lead somewhere, commands exist, the Python runs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ def test_tables_are_whole(path: Path) -> None:
     torn = [rows[0] for rows in tables if len(rows) < 3 or not RULE.fullmatch(rows[1])]
     assert torn == []
     width = re.compile(r"(?<!\\)\|")
-    uneven = [row for rows in tables for row in rows if len(width.findall(row)) != len(width.findall(rows[1]))]
+    uneven = [
+        row for rows in tables for row in rows if len(width.findall(row)) != len(width.findall(rows[1]))
+    ]
     assert uneven == []
 
 
@@ -75,7 +77,9 @@ def test_python_is_short(block: str) -> None:
     assert len([line for line in block.splitlines() if line.strip()]) <= MOST_LINES
 
 
-def test_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_python_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """One block after another, as a reader would: later ones use names of earlier ones."""
 
     def no_network(*args: object) -> None:

@@ -73,12 +73,12 @@ def tune(
             "refresh_and_probe_ratio": chosen.cost,
         },
     )
-    if html is not None:
-        write_text("--html", html, page(answers, model, "Tuning"))
     if as_json:
         print_json(_as_json(tuning, path))
     else:
         _show(tuning, path)
+    if html is not None:  # last: a page that cannot be drawn must not cost the results
+        write_text("--html", html, page(answers, model, "Tuning"))
 
 
 def _as_json(tuning: Tuning, path: Path) -> dict[str, object]:
@@ -139,7 +139,7 @@ def _show(tuning: Tuning, path: Path) -> None:
         )
     else:
         out.print(
-            f"no cheaper policy is safe within {tuning.tolerance:g} on these questions: full recompute is kept. "
-            "More questions narrow the interval"
+            f"no cheaper policy is safe within {tuning.tolerance:g} on these questions: full recompute is "
+            "kept. More questions narrow the interval"
         )
     out.print(f"profile: {path} (used by --policy auto)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,23 @@ def test_people_see_candidates_and_the_choice(
     assert sorted(line.split()[0] for line in result.out.splitlines()[:3]) == ["direct", "full", "policy"]
     assert "chosen: direct" in result.out or "no cheaper policy is safe" in result.out
     assert "profile: " in result.out
+
+
+def test_a_page_that_cannot_be_drawn_costs_no_results(
+    run: Run,
+    docs: Path,
+    model: Path,
+    questions: Path,
+    profiles: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    more = ("--policy", "direct", "--n", 1, "--json", "--html", tmp_path / "page.html")
+    result = run(*options(questions, docs, model), *more)
+    assert result.code == 2
+    assert 'pip install "ragcache-dllm[report]"' in result.err
+    assert result.json["chosen"] == "full"
 
 
 @pytest.mark.parametrize(

@@ -48,10 +48,10 @@ def test_short_forms_are_policies_everywhere(model: LoadedModel) -> None:
         assert engine.resolve_policy("direct") == Direct
     assert (own.policy, asked.policy) == ("acache@0.4", "depth=1")
     for wrong in ("magic", "", 3):
-        with pytest.raises(ConfigError, match="unknown policy|policy is a int"):
+        with pytest.raises(ConfigError, match=r"unknown policy|policy is a int"):
             Engine(model, policy=wrong)  # type: ignore[arg-type]
-        with pytest.raises(ConfigError, match="unknown policy|policy is a int"):
-            replace(plain, policy=wrong)  # type: ignore[type-var]
+        with pytest.raises(ConfigError, match=r"unknown policy|policy is a int"):
+            replace(plain, policy=wrong)
 
 
 @pytest.mark.parametrize("policy", DEPTHS)

@@ -1,4 +1,4 @@
-"""The probe: one forward of the live rows, and what every frozen token gets of the watched rows' attention."""
+"""The probe: one forward of the live rows, and how much attention every frozen token gets in it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,9 @@ def scores_of(criterion: AnchorCriterion, context: ReuseContext) -> Tensor:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("kind", CONFIGS)
-@pytest.mark.parametrize(("criterion", "watched", "groups", "beside"), CRITERIA, ids=lambda c: getattr(c, "name", ""))
+@pytest.mark.parametrize(
+    ("criterion", "watched", "groups", "beside"), CRITERIA, ids=lambda c: getattr(c, "name", "")
+)
 def test_scores_equal_the_reference(
     criterion: AnchorCriterion,
     watched: range,
