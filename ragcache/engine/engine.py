@@ -87,10 +87,8 @@ class Engine(Closing):
         if isinstance(shared, str):
             raise ConfigError(f"shared is {shared!r}; give a tuple of affix names")
         self.model, self.registry = model, registry
-        self.policy, self.codec = (
-            as_policy(ReusePolicy() if policy is None else policy),
-            codec_for(codec).name,
-        )
+        self.policy = as_policy(ReusePolicy() if policy is None else policy)
+        self.codec = codec_for(codec).name
         self.max_batch, self.backend = max_batch, backend
         self.match_registered, self.min_affix_tokens = match_registered, min_affix_tokens
         self._profile = ModelProfile(model.predictor.config, lambda: model.fingerprint, profiles)
