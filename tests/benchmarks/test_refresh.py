@@ -20,8 +20,8 @@ def test_workload_adds_up() -> None:
 
 def test_the_last_line_holds_the_ratios(capsys: pytest.CaptureFixture[str]) -> None:
     predictor = random_predictor(random_config(layers=1, width=64, embedding_rows=64))
-    live = {name: 0.25 for name in policies_for(4, 0.2)} | {"full": 1.0}
-    seconds = {name: 1.0 for name in live} | {"full": 2.0, "load": 0.1, "place": 0.2, "probe": 0.4}
+    live = dict.fromkeys(policies_for(4, 0.2), 0.25) | {"full": 1.0}
+    seconds = dict.fromkeys(live, 1.0) | {"full": 2.0, "load": 0.1, "place": 0.2, "probe": 0.4}
     report(predictor, live, seconds, 3.0, 7)
     table, last = capsys.readouterr().out.rstrip("\n").rsplit("\n", 1)
     found = json.loads(last)
