@@ -19,13 +19,17 @@ from ragcache.reuse.criteria import CRITERIA
 
 BUDGETS = (0.05, 0.1, 0.2, 0.3, 0.5)  # 0 is direct, 1 is full, whatever the criterion
 USUAL = 0.2
+ANCHORS = f"acache@{USUAL:g}"
+EXACT = "depth=0"  # budget 1 by way of the pages: all affix tokens are anchors, and answers are those of full
+DEEPER = tuple(f"depth={layers}+{ANCHORS}" for layers in (2, 4, 7))  # of nano's 8
 app = typer.Typer(add_completion=False, help=__doc__)
 Folder = Annotated[Path, typer.Argument(exists=True, file_okay=False, help="Files of ragcache eval --out.")]
 
 
 def policy_names() -> list[str]:
-    """Full, direct, and every criterion at every budget between."""
-    return ["full", "direct", *(f"{name}@{budget:g}" for name in CRITERIA for budget in BUDGETS)]
+    """Full, direct, every criterion at every budget between, and anchors with layers from the pages."""
+    between = (f"{name}@{budget:g}" for name in CRITERIA for budget in BUDGETS)
+    return ["full", "direct", EXACT, *between, *DEEPER]
 
 
 def read_rows(folder: Path) -> dict[str, list[Row]]:
@@ -54,6 +58,28 @@ def budget_table(rows: Sequence[Row]) -> str:
 
     head = ["criterion", "0", *(f"{budget:g}" for budget in BUDGETS), "1"]
     return markdown(head, [line(name) for name in CRITERIA if f"{name}@{USUAL:g}" in by_policy])
+
+
+def exact_line(rows: Sequence[Row]) -> list[str]:
+    """Whether budget 1, by way of the pages, gave the tokens of full to every example."""
+    found = {row.policy: row for row in rows}
+    full, ours = found["full"], found[EXACT]
+    same = "yes" if ours.agreement == 1.0 else "no"
+    return [full.dataset, str(full.n), f"{full.em:.3f}", f"{ours.em:.3f}", f"{ours.agreement or 0:.4f}", same]
+
+
+def deeper_lines(rows: Sequence[Row]) -> list[list[str]]:
+    """Anchors that join at a layer, beside anchors that are computed from the first one on."""
+    found = {row.policy: row for row in rows}
+    anchors = found[ANCHORS]
+    return [
+        [
+            anchors.dataset, policy, f"{ours.em:.3f}", f"{(ours.em - anchors.em) * 100:+.1f}",
+            f"{ours.agreement or 0:.3f}", f"{ours.refresh_s / anchors.refresh_s:.2f}",
+        ]
+        for policy in DEEPER
+        if (ours := found[policy])
+    ]  # fmt: skip
 
 
 def verdicts(rows: Sequence[Row], policy: str) -> list[str]:
@@ -99,6 +125,12 @@ def criteria(folder: Folder, html: Path | None = None) -> None:
         policy = f"{name}@{USUAL:g}"
         print(f"\n### {policy}\n")
         print(markdown(head, [verdicts(rows, policy) for rows in found.values()]))
+    print("\n### budget 1 by way of the pages, beside full\n")
+    exact_head = ["data set", "n", "full", "budget 1", "agreement", "token for token"]
+    print(markdown(exact_head, map(exact_line, found.values())))
+    print(f"\n### depth with anchors, beside {ANCHORS}\n")
+    deeper_head = ["data set", "policy", "exact match", "points more", "agreement with full", "refresh time"]
+    print(markdown(deeper_head, [line for rows in found.values() for line in deeper_lines(rows)]))
     for dataset, rows in found.items():
         print(f"\n### {dataset}: exact match, agreement with full, KL (n = {rows[0].n})\n")
         print(budget_table(rows))

@@ -25,7 +25,7 @@ from ragcache.engine import Request
 from ragcache.errors import ConfigError
 from ragcache.prompt import Affix, Prompt
 from ragcache.registry import codec_for
-from ragcache.reuse.policy import ReusePolicy, parse_policy
+from ragcache.reuse.policy import ReusePolicy, as_policy
 
 CALL_OPTIONS = (
     "max_tokens",
@@ -165,13 +165,7 @@ class EngineSettings(BaseModel):
         """The call's policy: as given, by budget, or the engine's own."""
         if self.budget is not None:
             return ReusePolicy(budget=self.budget)
-        if isinstance(self.policy, str):
-            return parse_policy(self.policy)
-        if self.policy is not None and not isinstance(self.policy, ReusePolicy):
-            raise ConfigError(
-                f"policy is a {type(self.policy).__name__}; give a ReusePolicy or its short form"
-            )
-        return self.policy or self.engine.policy
+        return self.engine.policy if self.policy is None else as_policy(self.policy)
 
     def chosen_codec(self) -> str:
         """The call's codec: as given, or the engine's own."""

@@ -22,7 +22,12 @@ def evaluate(
         Path | None, typer.Option("--data", help='JSONL of {"question", "docs": [text, ...], "answer"}.')
     ] = None,
     dataset: Annotated[
-        list[str] | None, typer.Option("--dataset", help="A generated data set; repeatable.")
+        list[str] | None,
+        typer.Option(
+            "--dataset",
+            help="A generated data set: single, two_hop, not_stated, list, number, recency, chain, pronoun, "
+            "same_as, correction, counterfactual, order, long, ...; repeatable.",
+        ),
     ] = None,
     questions: Annotated[
         Path | None, typer.Option("--questions", help='JSONL of {"question", "answer"} about --docs.')
@@ -53,7 +58,10 @@ def evaluate(
     html: options.Report = None,
     journal: options.Journal = None,
 ) -> None:
-    """Compare reuse policies: accuracy with intervals, agreement with the full recompute, rows and time."""
+    """Compare reuse policies: accuracy with intervals, agreement with the full recompute, rows and time.
+
+    Without --data, --dataset or --questions: single, two_hop, not_stated and single_templates.
+    """
     _check(data, dataset, questions, docs)
     for name, path in (("--out", out), ("--html", html), ("--journal", journal)):
         check_target(name, path)
@@ -68,7 +76,7 @@ def evaluate(
     from ragcache.reuse.policy import parse_policies
 
     policies = parse_policies(policy)
-    placements = tuple(text.strip() for text in placement.split(","))
+    placements = tuple(dict.fromkeys(text.strip() for text in placement.split(",")))
     for name in placements:
         placement_named(name)
     parse_cache(cache)
@@ -106,21 +114,26 @@ def _check(
         raise InputError("--questions and --docs belong together; give both")
 
 
-_WIDTH = 150
+_WIDTH = 190
 _NAMES = ("dataset", "policy", "placement", "codec")
-_SHOWN = (*_NAMES, "n", "em", "f1", "agreement", "kl", "live_rows", "forwards")
+_SHOWN = (*_NAMES, "n", "em", "f1", "agreement", "kl", "consistent", "live_rows", "forwards")
+_TIMES = ("probe", "refresh", "total")
 
 
 def _show(rows: list[dict[str, Any]]) -> None:
     from rich.table import Table
 
+    from ragcache.evaluation.html import size_text
+
     table = Table(box=None, pad_edge=False)
-    for column in (*_SHOWN, "probe_ms", "refresh_ms"):
+    for column in (*_SHOWN, *(f"{name}_ms" for name in _TIMES), "read"):
         table.add_column(column, justify="left" if column in _NAMES else "right")
     for row in rows:
         shown = {name: _cell(row[name]) for name in _SHOWN}
-        shown["em"] += f" [{row['em_low']:.3f} {row['em_high']:.3f}]"
-        table.add_row(*shown.values(), *(f"{row[name] * 1e3:.1f}" for name in ("probe_s", "refresh_s")))
+        for name in ("em", "f1"):
+            shown[name] += f" [{row[f'{name}_low']:.3f} {row[f'{name}_high']:.3f}]"
+        times = [f"{row[f'{name}_s'] * 1e3:.1f}" for name in _TIMES]
+        table.add_row(*shown.values(), *times, size_text(row["bytes_read"]))
     out = console()
     out.width = max(out.width, _WIDTH)  # a narrow terminal folds lines, cells stay whole
     out.print(table)

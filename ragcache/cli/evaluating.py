@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -31,6 +31,7 @@ from ragcache.reuse.policy import ReusePolicy
 
 DATASETS = ("single", "two_hop", "not_stated", "single_templates")
 EXAMPLES = 100
+USUAL_DTYPE = "fp32"
 STORE_BYTES = 2 << 30
 
 
@@ -40,6 +41,11 @@ class Sets:
 
     sets: dict[str, list[Example]]
     warnings: tuple[str, ...] = ()
+
+    @property
+    def examples(self) -> int:
+        """Of all sets."""
+        return sum(map(len, self.sets.values()))
 
 
 def from_generators(names: Sequence[str] | None, n: int | None) -> Sets:
@@ -84,10 +90,17 @@ class Plan:
             for placement in self.placements
         ]
 
-    def header(self, model: str) -> dict[str, Any]:
-        """What must be equal for a journal to be gone on with."""
+    def resolved(self, engine: Engine) -> Plan:
+        """The plan with `auto` as what it stands for, each policy once: a profile may change, a row not."""
+        policies = [engine.resolve_policy(policy) for policy in self.policies]
+        return replace(self, policies=tuple({policy.name: policy for policy in policies}.values()))
+
+    def header(self, model: str, dtype: str = USUAL_DTYPE) -> dict[str, Any]:
+        """What must be equal for a journal to be gone on with; what is usual goes without saying."""
         asked = [[e.question, *e.docs, e.answer] for examples in self.sets.values() for e in examples]
-        said = {"decoding": sorted(self.decoding)} if self.decoding else {}
+        said: dict[str, Any] = {"decoding": sorted(self.decoding)} if self.decoding else {}
+        if dtype != USUAL_DTYPE:
+            said["dtype"] = dtype
         return {
             **said,
             "model": model,
@@ -103,10 +116,11 @@ def run(plan: Plan, *, model: str, device: str, dtype: str, journal: Path | None
     with ExitStack() as stack:
         loaded = load(model, device=device, dtype=dtype)
         kept = journal or Path(stack.enter_context(TemporaryDirectory())) / "answers.jsonl"
-        book = stack.enter_context(Journal(kept, plan.header(loaded.fingerprint)))
+        book = stack.enter_context(Journal(kept, plan.header(loaded.fingerprint, loaded.dtype)))
         store = Path(stack.enter_context(TemporaryDirectory())) / "store"
         registry = stack.enter_context(Registry(store, limit_bytes=STORE_BYTES))
         engine = stack.enter_context(Engine(loaded, registry))
+        plan = plan.resolved(engine)
         progress = stack.enter_context(Progress(console=err, disable=not err.is_terminal, transient=True))
         trials, done = plan.trials(), book.done
         for trial in trials:

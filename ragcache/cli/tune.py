@@ -43,7 +43,7 @@ def tune(
     from ragcache.cli.reporting import page
     from ragcache.engine.loaded_model import load_fingerprint
     from ragcache.engine.profiles import Profiles
-    from ragcache.evaluation.tune import candidates, check_tolerance
+    from ragcache.evaluation.tune import FEWEST, candidates, check_tolerance
     from ragcache.evaluation.tune import tune as choose
     from ragcache.reuse.policy import Full, parse_policies
 
@@ -53,7 +53,10 @@ def tune(
     loaded = from_documents(questions, docs, n, top_k)
     for warning in loaded.warnings:
         complain("warning", warning)
-    plan = Plan(loaded.sets, (Full, *(p for p in policies if p != Full)), ("prefix",))
+    asked = loaded.examples
+    if asked < FEWEST:
+        complain("warning", f"{asked} questions are too few to call a policy safe; give {FEWEST} or more")
+    plan = Plan(loaded.sets, (Full, *(p for p in policies if p.name != Full.name)), ("prefix",))
     answers = run(plan, model=model, device=device, dtype=dtype, journal=journal)
     tuning = choose(answers, tolerance)
     chosen = tuning.of(tuning.chosen)
@@ -70,12 +73,12 @@ def tune(
             "refresh_and_probe_ratio": chosen.cost,
         },
     )
-    if html is not None:
-        write_text("--html", html, page(answers, model, "Tuning"))
     if as_json:
         print_json(_as_json(tuning, path))
     else:
         _show(tuning, path)
+    if html is not None:  # last: a page that cannot be drawn must not cost the results
+        write_text("--html", html, page(answers, model, "Tuning"))
 
 
 def _as_json(tuning: Tuning, path: Path) -> dict[str, object]:
@@ -136,7 +139,7 @@ def _show(tuning: Tuning, path: Path) -> None:
         )
     else:
         out.print(
-            f"no policy is safe within {tuning.tolerance:g} on these questions: full recompute is kept. "
-            "More questions narrow the interval"
+            f"no cheaper policy is safe within {tuning.tolerance:g} on these questions: full recompute is "
+            "kept. More questions narrow the interval"
         )
     out.print(f"profile: {path} (used by --policy auto)")

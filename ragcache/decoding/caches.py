@@ -163,7 +163,10 @@ class _Features:
 
 
 def _dllm(values: str) -> IntraCache:
-    prompt, response, rho = values.split(",")
+    numbers = values.split(",")
+    if len(numbers) != 3:
+        raise ConfigError(f"dllm@{values}: give three numbers, as in dllm@50,4,0.25")
+    prompt, response, rho = numbers
     return DLLMCache(int(prompt), int(response), float(rho))
 
 

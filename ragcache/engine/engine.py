@@ -33,7 +33,7 @@ from ragcache.model.private_memory import FreshMemory
 from ragcache.prompt import NOTHING, AffixSpan, Prompt, SpanIndex, TokenizedPrompt, tokenize
 from ragcache.registry import DEFAULT_NAMESPACE, Registry, codec_for
 from ragcache.registry.names import check_name
-from ragcache.reuse.policy import ReusePolicy
+from ragcache.reuse.policy import ReusePolicy, as_policy
 from ragcache.threads import in_own_thread
 
 DEVICE_BYTES = 2 * 2**30
@@ -42,10 +42,11 @@ DEVICE_BYTES = 2 * 2**30
 class Engine(Closing):
     """Thread-safe. `submit` from anywhere; waiting requests are batched, answers never depend on peers.
 
-    `registry` None builds every page anew. `match_registered` also reuses registered texts that stand
-    unmarked in a prompt. `profiles` hold what was measured for this model: depth tables, the policy `auto`
-    stands for. `codec` is how pages are stored; `ConfigError` for an unknown one. The engine does not own
-    the registry: close it yourself, after the engine.
+    `policy` may be in short form, such as `acache@0.2`. `registry` None builds every page anew.
+    `match_registered` also reuses registered texts that stand unmarked in a prompt. `profiles` hold what was
+    measured for this model: depth tables, the policy `auto` stands for. `codec` is how pages are stored. An
+    unknown policy or codec is a `ConfigError`. The engine does not own the registry: close it yourself, after
+    the engine.
 
     Names and pages are those of `namespace`; affixes named in `shared`, or in a request's, may come from the
     shared one. `prefetch` brings the pages of waiting requests into memory while others are answered.
@@ -61,7 +62,7 @@ class Engine(Closing):
         model: LoadedModel,
         registry: Registry | None = None,
         *,
-        policy: ReusePolicy | None = None,
+        policy: ReusePolicy | str | None = None,
         max_batch: int = 8,
         backend: Backend = GatherKV,
         match_registered: bool = True,
@@ -82,7 +83,8 @@ class Engine(Closing):
         if isinstance(shared, str):
             raise ConfigError(f"shared is {shared!r}; give a tuple of affix names")
         self.model, self.registry = model, registry
-        self.policy, self.codec = policy or ReusePolicy(), codec_for(codec).name
+        self.policy = as_policy(ReusePolicy() if policy is None else policy)
+        self.codec = codec_for(codec).name
         # a network that is not ours keeps its KV itself, of the whole prompt, and pages as they are
         self.max_batch, self.backend = max_batch, GatherKV if model.exact_only else backend
         self.match_registered, self.min_affix_tokens = match_registered, min_affix_tokens
@@ -131,12 +133,12 @@ class Engine(Closing):
         """The most bytes of pages that running requests used at a time, each page counted once."""
         return self._residency.peak_bytes
 
-    def resolve_policy(self, policy: ReusePolicy | None = None) -> ReusePolicy:
+    def resolve_policy(self, policy: ReusePolicy | str | None = None) -> ReusePolicy:
         """What a request with `policy` gets: the engine's own for None, the profile's for `auto`.
 
         Raises `ConfigError` for one that the model cannot follow.
         """
-        return self._reuse.policy(policy or self.policy)
+        return self._reuse.policy(self.policy if policy is None else as_policy(policy))
 
     def submit(
         self, request: Request, on_text: Callable[[str], None] = lambda text: None, *, wait: bool = False

@@ -13,7 +13,7 @@ from ragcache.engine.trace import Trace
 from ragcache.errors import ConfigError
 from ragcache.prompt import Prompt
 from ragcache.registry import codec_for
-from ragcache.reuse.policy import ReusePolicy
+from ragcache.reuse.policy import ReusePolicy, as_policy
 
 FinishReason = Literal["stop", "length"]
 AffixStatus = Literal["hit", "built", "skipped"]
@@ -25,10 +25,10 @@ class Request:
 
     `stop` strings end the answer before their first occurrence; an empty one, or anything else than
     strings, raises `ConfigError`.
-    `policy` and `codec` None mean the engine's own; an unknown codec raises `ConfigError`. `shared` names
-    affixes that may come from the shared namespace. `timeout_s` counts from submission; a request that is not
-    done by then fails with `RequestTimeoutError` at its next step. Requests of higher `priority`, and those
-    with less time, go first (`ragcache.engine.scheduler`).
+    `policy`, which may be in short form (`acache@0.2`), and `codec` None mean the engine's own; unknown ones
+    raise `ConfigError`. `shared` names affixes that may come from the shared namespace. `timeout_s` counts
+    from submission; a request that is not done by then fails with `RequestTimeoutError` at its next step.
+    Requests of higher `priority`, and those with less time, go first (`ragcache.engine.scheduler`).
     `compare` adds one full forward after the answer, to measure what a recompute would have cost. `trace`
     asks for the steps and the anchors' scores, `keep_logits` for the first refresh's logits.
     """
@@ -36,7 +36,7 @@ class Request:
     prompt: Prompt | str
     options: DecodingOptions = field(default_factory=DecodingOptions)
     stop: tuple[str, ...] = ()
-    policy: ReusePolicy | None = None
+    policy: ReusePolicy | str | None = None
     codec: str | None = None
     compare: bool = False
     trace: bool = False
@@ -56,6 +56,8 @@ class Request:
             raise ConfigError(f"timeout {self.timeout_s} is no time to answer in; give seconds above 0")
         if not isinstance(self.priority, int):
             raise ConfigError(f"priority {self.priority!r} is no whole number; 0 is usual, more goes first")
+        if self.policy is not None:
+            object.__setattr__(self, "policy", as_policy(self.policy))
         if self.codec is not None:
             codec_for(self.codec)
 

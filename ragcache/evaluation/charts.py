@@ -31,11 +31,14 @@ class Style:
 def budget_of(policy: str) -> tuple[str, float] | None:
     """The line of a chart and the place on it: `("acache", 0.2)` for `acache@0.2`.
 
-    `direct` lies at 0, `full` at 1, each a line of its own; None for a policy without a budget in 0..1.
+    `direct` lies at 0, `full` at 1, each a line of its own; None for a policy without a budget in 0..1, such
+    as `adaptive@0.9`, whose number is a share of influence.
     """
     if policy in _ENDS:
         return policy, _ENDS[policy]
     match = _POLICY.fullmatch(policy)
+    if match and match[1].split("+")[-1] == "adaptive":
+        return None
     try:
         budget = float(match[2]) if match else -1.0
     except ValueError:

@@ -10,6 +10,7 @@ from ragcache.evaluation.answers import Answer
 from ragcache.evaluation.summary import Difference, Row, against, summarise
 
 FULL = "full"
+FEWEST = 20  # questions; a bootstrap of fewer says that what never failed never will
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,8 @@ def tune(answers: Sequence[Answer], tolerance: float = 0.01) -> Tuning:
     """Choose among the policies of `answers`, all to the same questions and `full` among them.
 
     A policy is safe when its exact match is not more than `tolerance` (a share) below full's, at the lower
-    end of the 95 % interval of a paired bootstrap. Raises `InputError` without answers of full recompute.
+    end of the 95 % interval of a paired bootstrap, and there were `FEWEST` questions at least. Raises
+    `InputError` without answers of full recompute.
     """
     check_tolerance(tolerance)
     rows = {row.policy: row for row in summarise(answers)}
@@ -80,7 +82,7 @@ def tune(answers: Sequence[Answer], tolerance: float = 0.01) -> Tuning:
         row = rows[difference.policy]
         refresh = row.refresh_s / full_s if full_s else 1.0
         probe = row.probe_s / full_s if full_s else 0.0
-        safe = difference.em_low >= -tolerance
+        safe = row.n >= FEWEST and difference.em_low >= -tolerance
         found.append(Candidate(row, difference, probe + refresh, refresh, safe))
     ordered = tuple(sorted(found, key=lambda candidate: candidate.cost))
     return Tuning(ordered, next(c.row.policy for c in ordered if c.safe), tolerance)

@@ -32,7 +32,7 @@ class DepthTable:
         if depths[0] < 0 or depths[-1] > self.layers:
             raise ConfigError(
                 f"depth table {self.name!r} has depths up to {depths[-1]}, the model {self.layers} layers; "
-                "use the table of this model: ragcache profile-depth"
+                f"give 0 to {self.layers}, or measure this model's own: ragcache profile-depth"
             )
 
     def depth(self, share: float) -> int:

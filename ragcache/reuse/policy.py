@@ -116,49 +116,62 @@ def Anchors(budget: float = 0.2) -> ReusePolicy:
 def parse_policy(text: str) -> ReusePolicy:
     """A policy from its short form, parts joined by `+`: `acache@0.2`, `depth+acache@0.2`, `direct`.
 
-    Raises `ConfigError` naming the known forms.
+    Raises `ConfigError` naming the known forms, or what is said twice.
     """
-    policy, anchored = ReusePolicy(budget=1.0), False
+    policy, said = ReusePolicy(budget=1.0), set[str]()
     parts = [part.strip() for part in text.split("+")]
     alone = {"full": Full, "direct": Direct, "auto": Auto}
     if len(parts) == 1 and parts[0] in alone:
         return alone[parts[0]]
     for part in parts:
         word, sign, value = part.partition("@") if "@" in part else part.partition("=")
-        if word in CRITERIA or word in ("adaptive", "direct"):
-            policy = _with_anchors(policy, text, word, value)
-            anchored = True
-        elif word in _OPTIONS and (bool(sign) == _OPTIONS[word][0] or word == "depth"):
-            policy = _guarded(text, partial(_OPTIONS[word][1], policy, value))
-        else:
-            raise ConfigError(f"unknown policy {text!r}; known: {FORMS}; for example {EXAMPLES}")
-    if not anchored and policy.depth is None:
+        settings, change = _change(text, word, value if sign else None)
+        if twice := said & settings:
+            raise ConfigError(f"policy {text!r} gives {' and '.join(sorted(twice))} twice; give it once")
+        said |= settings
+        policy = _guarded(text, partial(change, policy))
+    if "criterion" in said and "budget" not in said:
+        policy = replace(policy, budget=Share())
+    if not said & {"criterion", "budget", "depth"}:
         raise ConfigError(f"policy {text!r} does not say what to recompute; for example {EXAMPLES}")
     return policy
 
 
+def as_policy(policy: ReusePolicy | str) -> ReusePolicy:
+    """The policy itself, or that of a short form. Raises `ConfigError` for anything else."""
+    if isinstance(policy, str):
+        return parse_policy(policy)
+    if not isinstance(policy, ReusePolicy):
+        raise ConfigError(f"policy is a {type(policy).__name__}; give a ReusePolicy or its short form")
+    return policy
+
+
 def parse_policies(text: str) -> tuple[ReusePolicy, ...]:
-    """Policies from their short forms, separated by commas; raises as `parse_policy`."""
-    return tuple(parse_policy(part.strip()) for part in text.split(","))
+    """Policies from their short forms, separated by commas, equal ones once; raises as `parse_policy`."""
+    policies = [parse_policy(part.strip()) for part in text.split(",")]
+    return tuple({policy.name: policy for policy in policies}.values())
 
 
-def _with_anchors(policy: ReusePolicy, text: str, word: str, value: str) -> ReusePolicy:
-    if word == "direct":
-        return replace(policy, budget=0.0)
-    if word == "adaptive":
-        return _guarded(text, lambda: replace(policy, budget=_adaptive(value)))
-    criterion = criterion_named(word)
-    return _guarded(text, lambda: replace(policy, criterion=criterion, budget=_share(value)))
+Change = Callable[[ReusePolicy], ReusePolicy]
 
 
-def _share(value: str) -> Share:
-    return Share(float(value)) if value else Share()
+def _change(text: str, word: str, value: str | None) -> tuple[set[str], Change]:
+    """What one part of a policy settles, and how; `value` None where nothing follows the word."""
+    if word in CRITERIA:
+        criterion = criterion_named(word)
+        if value is None:
+            return {"criterion"}, lambda p: replace(p, criterion=criterion)
+        return {"criterion", "budget"}, lambda p: replace(p, criterion=criterion, budget=Share(float(value)))
+    settles, follows, change = _WORDS.get(word, ("", False, lambda p, v: p))
+    if not settles or follows not in (None, value is not None):
+        raise ConfigError(f"unknown policy {text!r}; known: {FORMS}; for example {EXAMPLES}")
+    return set(settles.split()), lambda p: change(p, value or "")
 
 
 def _adaptive(value: str) -> AdaptiveShare:
     mass, _, bounds = value.partition(":")
     if not bounds:
-        return AdaptiveShare(float(mass or 0.9))
+        return AdaptiveShare(float(mass))
     least, _, most = bounds.partition("-")
     return AdaptiveShare(float(mass), float(least), float(most))
 
@@ -166,15 +179,19 @@ def _adaptive(value: str) -> AdaptiveShare:
 def _guarded(text: str, make: Callable[[], ReusePolicy]) -> ReusePolicy:
     try:
         return make()
-    except (ValueError, ConfigError) as error:
+    except ConfigError as error:
         raise ConfigError(f"policy {text!r}: {error}") from None
+    except ValueError as error:
+        raise ConfigError(f"policy {text!r}: not a number ({error}); for example {EXAMPLES}") from None
 
 
-# word -> (whether a value follows, what it changes)
-_OPTIONS: dict[str, tuple[bool, Callable[[ReusePolicy, str], ReusePolicy]]] = {
-    "depth": (False, lambda p, v: replace(p, depth=Depth(int(v) if v else None))),
-    "once": (False, lambda p, v: replace(p, refresh_every=None)),
-    "every": (True, lambda p, v: replace(p, refresh_every=int(v))),
-    "contextual": (False, lambda p, v: replace(p, contextual=True)),
-    "min": (True, lambda p, v: replace(p, min_tokens=int(v))),
+# word -> (what it settles, whether a value follows (None: either way), what it changes)
+_WORDS: dict[str, tuple[str, bool | None, Callable[[ReusePolicy, str], ReusePolicy]]] = {
+    "direct": ("criterion budget", False, lambda p, v: replace(p, budget=0.0)),
+    "adaptive": ("budget", None, lambda p, v: replace(p, budget=_adaptive(v) if v else AdaptiveShare())),
+    "depth": ("depth", None, lambda p, v: replace(p, depth=Depth(int(v) if v else None))),
+    "once": ("refresh", False, lambda p, v: replace(p, refresh_every=None)),
+    "every": ("refresh", True, lambda p, v: replace(p, refresh_every=int(v))),
+    "contextual": ("context", False, lambda p, v: replace(p, contextual=True)),
+    "min": ("min", True, lambda p, v: replace(p, min_tokens=int(v))),
 }

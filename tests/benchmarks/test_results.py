@@ -9,7 +9,17 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from benchmarks.results import app, policy_names, read_rows, verdicts
+from benchmarks.results import (
+    ANCHORS,
+    DEEPER,
+    EXACT,
+    app,
+    deeper_lines,
+    exact_line,
+    policy_names,
+    read_rows,
+    verdicts,
+)
 from ragcache.evaluation.answers import Answer
 from ragcache.evaluation.summary import Row, summarise
 from ragcache.reuse.policy import parse_policies
@@ -53,6 +63,32 @@ def test_a_verdict_says_what_anchors_bring_back() -> None:
 def test_a_small_loss_is_no_measure_of_regaining() -> None:
     rows = [row("full", 0.64, 1.0), *ROWS[1:]]
     assert verdicts(rows, "acache@0.2")[6] == "-"
+
+
+def test_budget_1_is_full_only_if_every_token_is() -> None:
+    same, other = (exact_line([*ROWS, row(EXACT, 0.8, share)]) for share in (1.0, 0.9999))
+    assert same == ["single", "100", "0.800", "0.800", "1.0000", "yes"]
+    assert other[-1] == "no"
+
+
+def test_depth_stands_beside_plain_anchors() -> None:
+    deeper = [replace(row(policy, 0.77, 0.88), refresh_s=0.06) for policy in DEEPER]
+    found = deeper_lines([*ROWS, *deeper])
+    assert [line[1] for line in found] == [*DEEPER]
+    assert found[0] == ["single", f"depth=2+{ANCHORS}", "0.770", "-1.0", "0.880", "0.60"]
+
+
+def test_the_report_of_all_policies_is_printed_and_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    rows = [row(policy, 0.7, 0.8 if policy != EXACT else 1.0) for policy in policy_names()]
+    (tmp_path / "single.json").write_text(json.dumps({"rows": [asdict(r) for r in rows]}))
+    page = tmp_path / "index.html"
+    result = CliRunner().invoke(app, ["criteria", str(tmp_path), "--html", str(page)])
+    assert result.exit_code == 0, result.output
+    heads = [line for line in result.output.splitlines() if line.startswith("### ")]
+    assert len(heads) == 9 + 2 + 1  # a verdict a criterion, budget 1 and depth, the table of the data set
+    assert "| acache | 0.700 0.800 0.000 |" in result.output
+    assert page.read_text().count("<svg") == 1
 
 
 def test_caches_are_compared_file_by_file(tmp_path: Path) -> None:

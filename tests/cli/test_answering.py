@@ -40,3 +40,4 @@ def test_eval_decodes_as_it_was_told_and_its_journal_says_so() -> None:
     [trial] = told.trials()
     assert (trial.options.top_k, trial.options.min_tokens, trial.options.cache) == (2, 5, "prefix")
     assert told.header("m") == {**plain.header("m"), "decoding": ["min_tokens=5", "top_k=2"]}
+    assert plain.header("m", "bf16") == {**plain.header("m", "fp32"), "dtype": "bf16"}

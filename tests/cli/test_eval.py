@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from ragcache.engine.loaded_model import load_fingerprint
+from ragcache.engine.profiles import Profiles
+
 from .conftest import TEXTS, Run
 
 pytestmark = pytest.mark.usefixtures("words")
@@ -37,8 +40,31 @@ def test_people_see_a_table(run: Run, data: Path, model: Path) -> None:
     assert result.err == ""
     header, row = result.out.splitlines()
     assert header.split()[:5] == ["dataset", "policy", "placement", "codec", "n"]
+    assert header.split()[-5:] == ["forwards", "probe_ms", "refresh_ms", "total_ms", "read"]
     assert row.split()[:5] == ["mine", "direct", "prefix", "raw", "3"]
+    assert row.count("[") == 2  # exact match and F1 have intervals
     assert "-" in row.split()  # without full there is nothing to agree with
+
+
+def test_what_is_named_twice_is_run_once(run: Run, data: Path, model: Path) -> None:
+    options = ("--policy", "direct,acache@1,direct,full", "--placement", "prefix,prefix", "--n", 1, "--json")
+    rows = run("eval", "--data", data, "--model", model, *options).json["rows"]
+    assert [row["policy"] for row in rows] == ["full", "direct"]
+
+
+def test_auto_is_reported_as_what_it_stands_for(
+    run: Run, data: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAGCACHE_PROFILES", str(tmp_path / "profiles"))
+    journal = tmp_path / "journal.jsonl"
+    options = ("--data", data, "--model", model, "--n", 1, "--journal", journal, "--json")
+    _, fingerprint = load_fingerprint(str(model))
+    found = []
+    for chosen in ("acache@0.5", "full"):
+        Profiles().write(fingerprint, "policy", {"policy": chosen})
+        rows = run("eval", *options, "--policy", "full,auto").json["rows"]
+        found.append([row["policy"] for row in rows])
+    assert found == [["full", "acache@0.5"], ["full"]]
 
 
 def test_codecs_are_an_axis(run: Run, data: Path, model: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,20 +30,39 @@ def questions(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture
+def enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three questions will do."""
+    monkeypatch.setattr("ragcache.evaluation.tune.FEWEST", 3)
+
+
 def options(questions: Path, docs: Path, model: Path) -> tuple[object, ...]:
     return ("tune", "--questions", questions, "--docs", docs, "--model", model, "--top-k", 1)
 
 
+@pytest.mark.usefixtures("enough")
 def test_the_choice_is_kept_and_auto_uses_it(
     run: Run, docs: Path, model: Path, questions: Path, profiles: Path, tmp_path: Path
 ) -> None:
     found = run(*options(questions, docs, model), "--policy", "direct,acache@0.5", "--json").json
     assert [c["policy"] for c in found["candidates"] if c["policy"] == "full"] == ["full"]
-    assert found["chosen"] in {c["policy"] for c in found["candidates"] if c["safe"]}
+    # the random model is never right: nothing is lost, all are safe, and the cheapest is taken
+    assert {c["policy"] for c in found["candidates"] if c["safe"]} == {"full", "direct", "acache@0.5"}
+    assert found["chosen"] == found["candidates"][0]["policy"]
     kept = json.loads(Path(found["profile"]).read_text())
     assert (kept["policy"], kept["questions"]) == (found["chosen"], 3)
     asked = ("ask", QUESTION, "--docs", docs, "--model", model, "--policy", "auto", "--json")
     assert run(*asked, "--store", tmp_path / "store").json["policy"] == found["chosen"]
+
+
+def test_too_few_questions_keep_full_recompute_and_say_so(
+    run: Run, docs: Path, model: Path, questions: Path, profiles: Path
+) -> None:
+    result = run(*options(questions, docs, model), "--policy", "direct")
+    assert "3 questions are too few to call a policy safe; give 20 or more" in result.err
+    assert "full recompute is kept" in result.out
+    [kept] = profiles.glob("*/policy.json")
+    assert json.loads(kept.read_text())["policy"] == "full"
 
 
 def test_auto_without_a_profile_says_what_it_uses(
@@ -67,13 +87,32 @@ def test_a_profile_of_another_model_is_refused(
     assert "made for model 000000000000" in result.err
 
 
+@pytest.mark.usefixtures("enough")
 def test_people_see_candidates_and_the_choice(
     run: Run, docs: Path, model: Path, questions: Path, profiles: Path
 ) -> None:
-    result = run(*options(questions, docs, model), "--policy", "direct")
-    assert "direct" in result.out
-    assert "chosen: direct" in result.out or "no policy is safe" in result.out
+    result = run(*options(questions, docs, model), "--policy", "direct,mass@1")
+    assert result.err == ""
+    assert sorted(line.split()[0] for line in result.out.splitlines()[:3]) == ["direct", "full", "policy"]
+    assert "chosen: direct" in result.out or "no cheaper policy is safe" in result.out
     assert "profile: " in result.out
+
+
+def test_a_page_that_cannot_be_drawn_costs_no_results(
+    run: Run,
+    docs: Path,
+    model: Path,
+    questions: Path,
+    profiles: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    more = ("--policy", "direct", "--n", 1, "--json", "--html", tmp_path / "page.html")
+    result = run(*options(questions, docs, model), *more)
+    assert result.code == 2
+    assert 'pip install "ragcache-dllm[report]"' in result.err
+    assert result.json["chosen"] == "full"
 
 
 @pytest.mark.parametrize(

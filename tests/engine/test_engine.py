@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 from engine.asks import RIVER, SHORT, TOWN, ask, ask_about, check_sums
+from engine.tiny_checkpoint import write_checkpoint
+from safetensors.torch import load_file, save_file
 
 from ragcache.decoding.denoise import DecodingOptions
-from ragcache.engine import Completion, Engine, LoadedModel, Request
+from ragcache.engine import Completion, Engine, LoadedModel, Request, load
 from ragcache.engine import pages as pages_module
 from ragcache.prompt import Affix, Message, Prompt, SpanIndex
 from ragcache.registry import Registry
@@ -142,6 +144,20 @@ def test_two_engines_share_one_store(model: LoadedModel, registry: Registry, eng
         (hit,) = other.generate([ask_about(RIVER)])
     assert (built.reuse.affixes[0].status, hit.reuse.affixes[0].status) == ("built", "hit")
     assert built.token_ids == hit.token_ids
+
+
+def test_a_store_full_of_another_models_pages_is_no_help(
+    engine: Engine, registry: Registry, tmp_path: Path
+) -> None:
+    engine.generate([ask_about(RIVER)])
+    weights = load_file(write_checkpoint(tmp_path) / "model.safetensors")
+    changed = next(name for name in weights if "v_proj.weight" in name)
+    save_file({**weights, changed: weights[changed] * 2}, tmp_path / "model.safetensors")
+    other = load(str(tmp_path), device="cpu")  # the same shapes and tokenizer
+    with Engine(other, registry) as sharing, Engine(other) as alone:
+        (shared,), (own,) = (each.generate([ask_about(RIVER)]) for each in (sharing, alone))
+    assert shared.reuse.affixes[0].status == "built"
+    assert shared.token_ids == own.token_ids
 
 
 def test_special_tokens_spelt_out_in_document_and_question_stay_text(engine: Engine) -> None:

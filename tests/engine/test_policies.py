@@ -40,6 +40,20 @@ def stored(registry: Registry, model: LoadedModel, text: str, **how: object) -> 
     return registry.get(model.key(ids_of(model, text), **how), count=False)  # type: ignore[arg-type]
 
 
+def test_short_forms_are_policies_everywhere(model: LoadedModel) -> None:
+    plain = replace(ask_with("full", RIVER), policy=None)
+    with Engine(model, policy="acache@0.4") as engine:
+        own, asked = engine.generate([plain, replace(plain, policy="depth=1")])
+        assert engine.preview(plain).policy == "acache@0.4"
+        assert engine.resolve_policy("direct") == Direct
+    assert (own.policy, asked.policy) == ("acache@0.4", "depth=1")
+    for wrong in ("magic", "", 3):
+        with pytest.raises(ConfigError, match=r"unknown policy|policy is a int"):
+            Engine(model, policy=wrong)  # type: ignore[arg-type]
+        with pytest.raises(ConfigError, match=r"unknown policy|policy is a int"):
+            replace(plain, policy=wrong)
+
+
 @pytest.mark.parametrize("policy", DEPTHS)
 def test_the_counts_of_depth_policies_add_up(engine: Engine, policy: str) -> None:
     request = ask_with(policy, RIVER, TOWN)

@@ -185,6 +185,8 @@ def test_no_rows_make_no_report() -> None:
         ("acache@0.2", ("acache", 0.2)),
         ("depth+acache@0.05", ("depth+acache", 0.05)),
         ("random@1", ("random", 1.0)),
+        ("adaptive@0.9", None),  # a share of influence
+        ("mass+adaptive@0.7", None),
         ("acache", None),
         ("acache@", None),
         ("@0.2", None),

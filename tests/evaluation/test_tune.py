@@ -9,7 +9,7 @@ import pytest
 
 from ragcache.errors import ConfigError, InputError
 from ragcache.evaluation.answers import Answer
-from ragcache.evaluation.tune import candidates, tune
+from ragcache.evaluation.tune import FEWEST, candidates, tune
 from ragcache.reuse.policy import parse_policy
 
 BASE = Answer(
@@ -58,6 +58,14 @@ def test_a_safe_policy_that_saves_nothing_is_not_chosen() -> None:
 
 def test_better_than_full_is_safe() -> None:
     assert tune([*FULL, *answers("direct", 0.01, [True] * 200)]).chosen == "direct"
+
+
+def test_too_few_questions_make_nothing_safe() -> None:
+    few, enough = (
+        tune([*answers("full", 0.1, [True] * n), *answers("direct", 0.01, [True] * n)])
+        for n in (FEWEST - 1, FEWEST)
+    )
+    assert (few.chosen, enough.chosen) == ("full", "direct")
 
 
 def test_bad_input() -> None:

@@ -131,19 +131,25 @@ def influence(
     masked: Sequence[int],
     frozen: Cache,
     among: Sequence[int] | None = None,
+    beside: Sequence[int] = (),
 ) -> Array:
-    """Attention each position `among` the frozen gets from the masks, over those keys; all layers, heads."""
+    """Attention each position `among` the frozen gets from the masks, over those keys; all layers, heads.
+
+    Keys `beside` them take their share of the attention too.
+    """
     live = [p for p in range(len(ids)) if p not in frozen[0]]
     among = list(frozen[0]) if among is None else among
     queries: list[Array] = []
-    model.forward_rows([ids[p] for p in live], live, [dict(layer) for layer in frozen], queries=queries)
+    cache = [dict(layer) for layer in frozen]
+    model.forward_rows([ids[p] for p in live], live, cache, queries=queries)
     total = np.zeros(len(among))
     for layer, q in enumerate(queries):
         for position in masked:
             for head in range(model.heads):
                 shared = head // (model.heads // model.kv_heads)
-                keys = np.stack([frozen[layer][p][0][shared] for p in among])
-                total += softmax(keys @ q[live.index(position), head] / np.sqrt(q.shape[-1]))
+                keys = np.stack([cache[layer][p][0][shared] for p in (*among, *beside)])
+                weights = softmax(keys @ q[live.index(position), head] / np.sqrt(q.shape[-1]))
+                total += weights[: len(among)]
     return total
 
 

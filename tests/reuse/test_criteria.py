@@ -1,17 +1,23 @@
-"""The probe: one forward of the live rows, and the influence of every frozen token on the masks."""
+"""The probe: one forward of the live rows, and how much attention every frozen token gets in it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 from ragcache.decoding.canvas import Canvas
 from ragcache.decoding.step import forward
+from ragcache.model.attention import RequestKV
 from ragcache.model.checkpoint import save_model
-from ragcache.reuse.context import ReuseContext
-from ragcache.reuse.criteria import Influence
+from ragcache.model.rows import LayerRows
+from ragcache.reuse.context import AnchorCriterion, ReuseContext
+from ragcache.reuse.criteria import AttentionMass, Influence, QuestionAttention
 from reference.fast_path import BACKENDS, Fast, backend_named
 from reference.generate import influence, place
 from reference.llada import ReferenceModel
@@ -24,31 +30,88 @@ PARTS = [
     (False, random_ids(3, 4)),
 ]
 MASKS = 6
+FIRST, SECOND = range(4), range(9, 20)
+FROZEN, QUESTION, MASKED = [*FIRST, *SECOND], range(20, 23), range(23, 29)
+LIVE = [p for p in range(29) if p not in FROZEN]
+# criterion -> the rows that are watched, the affix keys of one softmax, the keys beside these
+CRITERIA: list[tuple[AnchorCriterion, range, list[Sequence[int]], Sequence[int]]] = [
+    (Influence(), MASKED, [FROZEN], ()),
+    (Influence(joint=False), MASKED, [FIRST, SECOND], ()),
+    (AttentionMass(), MASKED, [FROZEN], LIVE),
+    (QuestionAttention(), QUESTION, [FROZEN], LIVE),
+]
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("kind", CONFIGS)
-def test_scores_equal_the_reference(kind: str, backend: str, tmp_path: Path) -> None:
-    fast = Fast(tiny_model(CONFIGS[kind]), backend_named(backend))
+def context_of(fast: Fast) -> ReuseContext:
     config = fast.model.config
     canvas = Canvas([i for _, ids in PARTS for i in ids], MASKS, MASKS, config.mask_id)
     segments = fast.segments(PARTS)
     kv = fast.backend(config, canvas.tokens, segments, torch.float32, torch.device("cpu"))
-    frozen = torch.tensor([*range(4), *range(9, 20)])
-    live = torch.tensor([p for p in range(canvas.tokens) if p not in frozen.tolist()])
-    masked = torch.arange(23, 29)
-    context = ReuseContext(canvas.token_ids, live, frozen, masked, kv, segments, fast.model)
-    work = Influence().score(context)
+    live, frozen, masked = (torch.tensor([*positions]) for positions in (LIVE, FROZEN, MASKED))
+    return ReuseContext(canvas.token_ids, live, frozen, masked, kv, segments, fast.model)
+
+
+def scores_of(criterion: AnchorCriterion, context: ReuseContext) -> Tensor:
+    work = criterion.score(context)
     step = next(work)
-    assert step.positions.tolist() == live.tolist()
+    assert step.positions.tolist() == LIVE
     assert (len(step.sample), step.kind) == (0, "probe")
     with pytest.raises(StopIteration) as end:
-        work.send(forward(fast.model, [step])[0])
-    scores = end.value.value
+        work.send(forward(context.predictor, [step])[0])
+    scores: Tensor = end.value.value
+    return scores
 
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("kind", CONFIGS)
+@pytest.mark.parametrize(
+    ("criterion", "watched", "groups", "beside"), CRITERIA, ids=lambda c: getattr(c, "name", "")
+)
+def test_scores_equal_the_reference(
+    criterion: AnchorCriterion,
+    watched: range,
+    groups: list[Sequence[int]],
+    beside: Sequence[int],
+    kind: str,
+    backend: str,
+    tmp_path: Path,
+) -> None:
+    fast = Fast(tiny_model(CONFIGS[kind]), backend_named(backend))
+    context = context_of(fast)
     save_model(fast.model, tmp_path)
-    plain = ReferenceModel(tmp_path)
-    wanted = influence(plain, canvas.token_ids.tolist(), range(23, 29), place(plain, PARTS))
+    plain, ids = ReferenceModel(tmp_path), context.token_ids.tolist()
+    frozen = place(plain, PARTS)
+    wanted = np.concatenate([influence(plain, ids, watched, frozen, group, beside) for group in groups])
+    scores = scores_of(criterion, context)
     torch.testing.assert_close(scores.double(), torch.from_numpy(wanted), atol=1e-4, rtol=0)
-    # one softmax per mask, head and layer over all affixes together: they compete for its mass
-    assert scores.sum().item() == pytest.approx(MASKS * config.heads * config.layers, rel=1e-5)
+
+
+def test_influence_is_shared_out_among_all_affixes() -> None:
+    """One softmax per mask, head and layer over all affixes together: they compete for its mass."""
+    fast = Fast(tiny_model())
+    config = fast.model.config
+    total = scores_of(Influence(), context_of(fast)).sum().item()
+    assert total == pytest.approx(MASKS * config.heads * config.layers, rel=1e-5)
+
+
+class Watching:
+    """A request's KV that notes how many rows' scores are asked for, layer by layer."""
+
+    def __init__(self, kv: RequestKV) -> None:
+        self.kv, self.asked = kv, list[tuple[int, int]]()
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.kv, name)
+
+    def scores(self, layer: int, rows: LayerRows) -> Tensor:
+        self.asked.append((layer, len(rows.positions)))
+        return self.kv.scores(layer, rows)
+
+
+@pytest.mark.parametrize("criterion", [Influence(), AttentionMass(), QuestionAttention()])
+def test_no_attention_but_that_of_the_watched_rows_is_held(criterion: AnchorCriterion) -> None:
+    context = context_of(Fast(tiny_model()))
+    watching = Watching(context.kv)
+    scores_of(criterion, replace(context, kv=watching))  # type: ignore[arg-type]
+    watched = len(QUESTION) if isinstance(criterion, QuestionAttention) else MASKS
+    assert watching.asked == [(layer, watched) for layer in range(context.predictor.config.layers)]

@@ -12,7 +12,15 @@ from ragcache.errors import ConfigError
 from ragcache.reuse.budget import Share
 from ragcache.reuse.context import ReuseContext
 from ragcache.reuse.plan import Plan, make_plan
-from ragcache.reuse.policy import Anchors, Depth, Direct, Full, ReusePolicy, parse_policy
+from ragcache.reuse.policy import (
+    Anchors,
+    Depth,
+    Direct,
+    Full,
+    ReusePolicy,
+    parse_policies,
+    parse_policy,
+)
 from reference.fast_path import Fast
 from reference.tiny import random_ids, tiny_model
 
@@ -81,7 +89,15 @@ def test_names() -> None:
     ("text", "message"),
     [
         ("half", "unknown policy 'half'; known: full, direct, auto, depth"),
-        ("acache@much", "policy 'acache@much'"),
+        ("acache@much", "policy 'acache@much': not a number .*'much'.*for example acache@0.2"),
+        ("acache@", "policy 'acache@': not a number"),
+        ("direct@0.5", "unknown policy 'direct@0.5'"),
+        ("acache@0.2+mass@0.3", "gives budget and criterion twice"),
+        ("acache@0.2+direct", "gives budget and criterion twice"),
+        ("acache@0.2+adaptive@0.9", "gives budget twice"),
+        ("depth=2+depth=3+direct", "gives depth twice"),
+        ("direct+once+every=3", "gives refresh twice"),
+        ("full+once", "unknown policy 'full\\+once'"),
         ("acache@1.5", r"outside 0\.\.1"),
         ("acache@nan", r"outside 0\.\.1"),
         ("", "unknown policy ''"),
@@ -120,6 +136,17 @@ FORMS = [
 @pytest.mark.parametrize("text", FORMS)
 def test_short_forms_are_canonical(text: str) -> None:
     assert parse_policy(text).name == text
+
+
+def test_parts_may_stand_in_any_order() -> None:
+    assert parse_policy("adaptive@0.7+mass") == parse_policy("mass+adaptive@0.7")
+    assert parse_policy("min=16+contextual+acache@0.2") == parse_policy("acache@0.2+contextual+min=16")
+    assert parse_policy("adaptive") == parse_policy("adaptive@0.9")
+
+
+def test_equal_policies_of_a_list_count_once() -> None:
+    names = [policy.name for policy in parse_policies("direct, acache@0.2,acache,full,mass@1,direct")]
+    assert names == ["direct", "acache@0.2", "full"]
 
 
 def test_depth_alone_recomputes_all_from_there_on() -> None:
