@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
@@ -14,26 +13,33 @@ from random import Random
 from typing import Any
 from weakref import WeakSet
 
-from ragcache.decoding.step import Step
+from ragcache.decoding.step import Step, StepKind
 from ragcache.engine import Completion, Engine, Request
 from ragcache.errors import ConfigError
 from ragcache.model.attention import Backend, RequestKV
 from ragcache.model.diffusion_gemma import EncodedPrompt
 
 
-class Meter:
-    """Seconds of forwards and bytes of private KV, for `Engine(on_forward=...)`.
+@dataclass(frozen=True)
+class Forward:
+    """A forward: of what kind its steps were, one each of several requests, and its wall seconds."""
 
-    When several requests share a forward, each of its steps is given the share of the seconds that it has of
-    the rows, counted through all `layers`. So `refresh_s`, one number for every refresh, says what refreshes
-    cost, and neither waiting nor others' rows are in it. `kv_peak_bytes` is the most private KV that requests
-    held at a forward, those included that waited for their turn; an engine reserves more until it knows.
+    kinds: tuple[StepKind, ...]
+    seconds: float
+
+
+class Meter:
+    """Forwards and bytes of private KV, for `Engine(on_forward=...)`.
+
+    Seconds are those of whole forwards: what a step costs within one that it shares with others cannot be
+    told apart. `kv_peak_bytes` is the most private KV that requests held at a forward, those included that
+    waited for their turn; an engine reserves more until it knows.
     """
 
-    def __init__(self, layers: int) -> None:
-        self.layers = layers
+    def __init__(self) -> None:
         self._held: WeakSet[RequestKV | EncodedPrompt] = WeakSet()
-        self.clear()
+        self._forwards: list[Forward] = []
+        self.kv_peak_bytes = 0
 
     def weighed(self, backend: Backend) -> Backend:
         """`backend`, whose KV this meter knows from the start on."""
@@ -45,27 +51,41 @@ class Meter:
 
         return make
 
+    def take(self) -> list[Forward]:
+        """The forwards since the last call."""
+        taken, self._forwards = self._forwards, []
+        return taken
+
     def clear(self) -> None:
         """Forget what was seen so far."""
-        self.refresh_s: list[float] = []
-        self.kind_s: defaultdict[str, float] = defaultdict(float)
+        self.take()
         self.kv_peak_bytes = 0
-
-    @property
-    def forward_s(self) -> float:
-        """Seconds of all forwards."""
-        return sum(self.kind_s.values())
 
     def __call__(self, steps: Sequence[Step], seconds: float) -> None:
         """A forward over `steps` took `seconds`."""
-        costs = [step.cost(self.layers) for step in steps]
-        for step, cost in zip(steps, costs, strict=True):
-            share_s = seconds * cost / (sum(costs) or 1.0)
-            self.kind_s[step.kind] += share_s
-            if step.kind == "refresh":
-                self.refresh_s.append(share_s)
+        self._forwards.append(Forward(tuple(step.kind for step in steps), seconds))
         self._held.update(step.kv for step in steps)  # anchors were chosen: another KV took its place
         self.kv_peak_bytes = max(self.kv_peak_bytes, sum(kv.size_bytes for kv in self._held))
+
+
+def alone_s(forwards: Iterable[Forward], kind: StepKind) -> tuple[float, ...]:
+    """Seconds of each forward that was one step of `kind` and nothing else."""
+    return tuple(forward.seconds for forward in forwards if forward.kinds == (kind,))
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Steps of one kind in forwards without any other: how many a second, and in a forward on average."""
+
+    per_s: float
+    together: float
+
+    @classmethod
+    def of(cls, forwards: Iterable[Forward], kind: StepKind) -> Pace | None:
+        """None where there was no such forward."""
+        own = [forward for forward in forwards if {*forward.kinds} == {kind}]
+        steps, seconds = sum(len(forward.kinds) for forward in own), sum(forward.seconds for forward in own)
+        return cls(steps / seconds, steps / len(own)) if own else None
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The models that are benched: checkpoints, and random weights of a wished size. None of them stops early."""
+"""The models that are benched: checkpoints, and random weights of a wished size."""
 
 from __future__ import annotations
 
@@ -17,14 +17,19 @@ from ragcache.prompt import ChatTokenizer
 RANDOM = "random:"
 
 
+def is_random(name: str) -> bool:
+    """Whether `load_model` would make up weights, whose answers mean nothing."""
+    return name.startswith(RANDOM)
+
+
 def load_model(name: str, *, device: str = "auto", dtype: str = "auto") -> LoadedModel:
-    """`random:SIZE` (`random:150m`), or whatever `ragcache.engine.load` takes, without stop tokens.
+    """`random:SIZE` (`random:150m`), or whatever `ragcache.engine.load` takes.
 
     Random weights are bf16 unless `dtype` says otherwise, on one device. Raises `UnknownModelError` for a
     size that is none, and what `load` raises.
     """
-    if not name.startswith(RANDOM):
-        return never_stops(load(name, device=device, dtype=dtype))
+    if not is_random(name):
+        return load(name, device=device, dtype=dtype)
     config, chosen = config_of_size(name.removeprefix(RANDOM)), pick_device(device)
     asked = torch.bfloat16 if dtype == "auto" else parse_dtype(dtype)
     if asked is None or not computes_in(asked, chosen):
@@ -38,7 +43,7 @@ def with_random_weights(
     """Random weights behind nano's tokenizer, whose ids are fewer than any random model's."""
     tokenizer = ChatTokenizer.from_folder(find_checkpoint("nano"))
     predictor = random_predictor(config, dtype=dtype, device=device)
-    return LoadedModel(name, predictor, tokenizer, f"random {config.canonical()}", frozenset())
+    return LoadedModel(name, predictor, tokenizer, f"random {config.canonical()}", frozenset({config.eos_id}))
 
 
 def never_stops(model: LoadedModel) -> LoadedModel:
