@@ -74,8 +74,8 @@ class Load:
     def ask(self, model: LoadedModel) -> Asked:
         """The affixes and prompts, of what the tokenizer of `model` makes of texts.
 
-        Raises `PromptTooLongError` when the longest prompt and the canvas do not fit its window, `ConfigError`
-        for texts that cannot be so short.
+        Raises `PromptTooLongError` when the longest prompt and the canvas do not fit its window,
+        `ConfigError` for texts that cannot be so short.
         """
         asked = self.workload.ask(TEXTS[self.texts](model.tokenizer), self.requests, self.seed)
         longest = max(tokenize(prompt, model.tokenizer).tokens for prompt in asked.prompts)

@@ -46,9 +46,7 @@ def measure(
 
 
 @contextmanager
-def open_arms(
-    model: LoadedModel, systems: Sequence[System], load: Load
-) -> Iterator[tuple[Asked, list[Arm]]]:
+def open_arms(model: LoadedModel, systems: Sequence[System], load: Load) -> Iterator[tuple[Asked, list[Arm]]]:
     """What is asked, and an arm for each of `systems`.
 
     Raises `PromptTooLongError` and `ConfigError` before anything is computed.

@@ -132,6 +132,6 @@ def described(load: Load) -> str:
     pace = "all at once" if load.rate is None else f"{load.rate:g} a second"
     return (
         f"{load.requests} requests, {pace}, batch {load.batch}; prompts of up to {load.workload.prompt} "
-        f"tokens of {load.texts}, {load.workload.share:.0%} in affixes, canvas {load.canvas}, block {load.block}, "
-        f"{load.tokens_per_step} tokens a step"
+        f"tokens of {load.texts}, {load.workload.share:.0%} in affixes, canvas {load.canvas}, "
+        f"block {load.block}, {load.tokens_per_step} tokens a step"
     )

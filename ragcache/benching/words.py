@@ -49,7 +49,7 @@ class Words:
         return [Document(Affix(f"text {n}", self.text(rng, tokens))) for n, tokens in enumerate(lengths)]
 
     def asking(self, rng: Random, documents: Sequence[Document], fresh: int) -> Asking:
-        """See `Texts`. Gaps of varying length before, between and after documents; read without a template."""
+        """See `Texts`. Gaps of varying length before, between and after them; read without a template."""
         gaps = composition(rng, fresh, len(documents) + 1)
         parts: list[Part] = [self.text(rng, gaps[0])]
         for document, gap in zip(documents, gaps[1:], strict=True):

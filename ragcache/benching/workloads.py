@@ -7,7 +7,7 @@ request's own between them. They differ in which affixes there are and which of 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 from types import MappingProxyType

@@ -60,7 +60,7 @@ def test_exact_match_has_a_column_only_where_answers_are_known() -> None:
 def test_lines_say_the_roofline_and_the_fits() -> None:
     assert len(REPORT.lines()) == 2
     batching, roofline, fit, stored = FULL.lines()
-    assert batching.startswith("refines of a batch of 8 / single ones: dual 1.80 (7.5 together, 100% the same")
+    assert batching.startswith("refines of a batch of 8 / single ones: dual 1.80 (7.5 together, 100% the")
     assert "30.0 GFLOP/s" in roofline
     assert roofline.endswith("0.50")
     assert "0.0 ms + 1000.0 us a live row, R^2 1.0000, at most 0% off" in fit
