@@ -75,24 +75,21 @@ AFFIXES = [f"The town number {n} is old, and near the river.\n" for n in range(5
 REQUESTS = 1000
 
 
-def thousand(draw: random.Random) -> list[Request]:
-    """Fifty kinds of request, each with an affix of its own and up to two more, under several budgets."""
-    return [
-        ask_about(
-            *draw.sample([own, *draw.sample(AFFIXES, draw.randint(0, 2))], 1),
-            *draw.sample(AFFIXES, draw.randint(0, 1)),
-            question=f"{number}?",
-            options=DecodingOptions(draw.choice([2, 4]), 2),
-            budget=draw.choice([0.0, 0.2, 1.0]),
-        )
-        for number, own in enumerate(AFFIXES)
-    ]
+def fifty_kinds(draw: random.Random) -> list[Request]:
+    """One about each affix, with up to two others around it, of several lengths and budgets."""
+    kinds = []
+    for number, own in enumerate(AFFIXES):
+        documents = [own, *draw.sample(AFFIXES, draw.randint(0, 2))]
+        draw.shuffle(documents)
+        options, budget = DecodingOptions(draw.choice([2, 4]), 2), draw.choice([0.0, 0.2, 1.0])
+        kinds.append(ask_about(*documents, question=f"{number}?", options=options, budget=budget))
+    return kinds
 
 
 @pytest.mark.slow
 def test_a_thousand_requests_over_fifty_affixes_come_and_go(model: LoadedModel, registry: Registry) -> None:
     draw = random.Random(7)
-    kinds = thousand(draw)
+    kinds = fifty_kinds(draw)
     with Engine(model, registry, max_batch=1, backend=SegmentBackend()) as serial:
         serial.warm(AFFIXES)
         expected = [serial.generate([request])[0].token_ids for request in kinds]
