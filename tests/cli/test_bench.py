@@ -66,7 +66,7 @@ def test_without_a_prompts_length_it_is_what_the_window_leaves(run: Run, model: 
         (("rag", "--prompt", 10), "a prompt of 10 tokens is too short"),
         (("rag", "--out", "/nowhere/at/all.json"), "there is no folder"),
         (("rag", "--model", "nano", "--prompt", 4096, "--texts", "words"), "over the model's window"),
-        (("rag", "--model", "nano", "--canvas", 1900), "give a smaller --canvas, or another workload"),
+        (("rag", "--model", "nano", "--canvas", 2000), "give a smaller --canvas, or another workload"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(run: Run, arguments: tuple[object, ...], said: str) -> None:
