@@ -80,7 +80,7 @@ def load_model(name: Model) -> LoadedModel:
     """nano, or nano's tokenizer before random weights; neither stops early."""
     if name == "nano":
         return never_stops(load("nano", device="cpu"))
-    return with_random_weights("random", random_config(), torch.bfloat16, torch.device("cpu"))
+    return never_stops(with_random_weights("random", random_config(), torch.bfloat16, torch.device("cpu")))
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 
-from ragcache.benching.drive import Meter, Served, serve
+from ragcache.benching.drive import Forward, Meter, Pace, Served, alone_s, serve
 from ragcache.benching.load import Load
+from ragcache.benching.models import never_stops
 from ragcache.benching.systems import System
 from ragcache.benching.workloads import Asked
-from ragcache.engine import Engine, LoadedModel, Request
+from ragcache.engine import Completion, Engine, LoadedModel, Request
+from ragcache.engine.answer import AnswerReader
+from ragcache.evaluation.metrics import exact_match
 from ragcache.model.attention import Backend, GatherKV
 from ragcache.model.segment_attention import SegmentBackend
 from ragcache.prompt import Affix, Prompt
@@ -20,9 +23,16 @@ from ragcache.registry import Registry
 
 @dataclass(frozen=True)
 class Measured:
-    """What one system did. Times in wall seconds, one of `refresh_s` for every refresh (see `Meter`).
+    """What one system did. Times in wall seconds.
 
-    `seconds` are those of all rounds, `answer_tokens` end before EOS. `private_kv_bytes` are the most that
+    `refresh_s` are those of each refresh that had its forward to itself, of requests served one at a time;
+    `loaded_refresh_s` those from the moment on at which a refresh could have run, under the load, until it
+    had: others' forwards are in them. `refine_alone` and `refine` are the pace of refines then and under the
+    load, None where none ran without steps of another kind. `same` is the share of the requests served
+    alone that got the same tokens under the load.
+
+    `seconds` are those of all rounds, `answer_tokens` end before the first stop token, `em` is the share of
+    answers that are the expected ones (None where none are known). `private_kv_bytes` are the most that
     requests held, `reserved_kv_bytes` the most that the engine set aside for them. `live_rows` is the mean
     share of prompt and canvas that the first refresh computed, `refresh_rows` how many rows that are,
     `hit_rate` the share of affix uses whose page was there.
@@ -33,7 +43,12 @@ class Measured:
     seconds: float
     latency_s: tuple[float, ...]
     refresh_s: tuple[float, ...]
+    loaded_refresh_s: tuple[float, ...]
+    refine_alone: Pace | None
+    refine: Pace | None
+    same: float
     answer_tokens: int
+    em: float | None
     private_kv_bytes: int
     reserved_kv_bytes: int
     page_bytes: int
@@ -43,38 +58,71 @@ class Measured:
 
 
 @dataclass
+class Batch:
+    """Requests that were served in the same way, and the forwards of their own that this took."""
+
+    served: list[Served] = field(default_factory=list)
+    forwards: list[Forward] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def completions(self) -> list[Completion]:
+        """In the order of the requests."""
+        return [one.completion for one in self.served]
+
+    def refresh_rows(self, canvas: int) -> float:
+        """Rows that a first refresh computed, on average."""
+        return fmean(one.live_rows * (one.reuse.prompt_tokens + canvas) for one in self.completions)
+
+
+@dataclass
 class Arm:
-    """A system with an engine of its own, and what it served so far."""
+    """A system with an engine of its own, and what it served so far: `alone` one at a time, and `loaded`."""
 
     system: System
     engine: Engine
     meter: Meter
-    served: list[Served] = field(default_factory=list)
-    seconds: float = 0.0
+    reader: AnswerReader
+    alone: Batch = field(default_factory=Batch)
+    loaded: Batch = field(default_factory=Batch)
 
-    def round(self, requests: Sequence[Request], at_s: Sequence[float]) -> None:
-        """Serve some more."""
+    def serve_alone(self, request: Request) -> None:
+        """Serve one more while there is no other, so that each forward is one step of it."""
+        self._serve(self.alone, [request], [0.0])
+
+    def serve(self, requests: Sequence[Request], at_s: Sequence[float]) -> None:
+        """Serve some more, each from its second on; their steps are traced."""
+        self._serve(self.loaded, [replace(request, trace=True) for request in requests], at_s)
+
+    def _serve(self, batch: Batch, requests: Sequence[Request], at_s: Sequence[float]) -> None:
         served, seconds = serve(self.engine, requests, at_s)
-        self.served += served
-        self.seconds += seconds
+        batch.served += served
+        batch.seconds += seconds
+        batch.forwards += self.meter.take()
 
-    def measured(self, canvas: int) -> Measured:
-        """Of everything served."""
-        completions = [one.completion for one in self.served]
+    def measured(self, canvas: int, answers: Sequence[str | None]) -> Measured:
+        """Of everything served; `answers` are expected, in the order of the requests."""
+        completions, alone = self.loaded.completions, self.alone.completions
+        texts = [self.reader.read(one.token_ids) for one in completions]
         uses = [use.status for one in completions for use in one.reuse.affixes]
-        eos = self.engine.model.predictor.config.eos_id
+        steps = [step for one in completions if one.trace for step in one.trace.steps]
         return Measured(
             system=self.system,
             requests=len(completions),
-            seconds=self.seconds,
-            latency_s=tuple(one.latency_s for one in self.served),
-            refresh_s=tuple(self.meter.refresh_s),
-            answer_tokens=sum(before(one.token_ids, eos) for one in completions),
+            seconds=self.loaded.seconds,
+            latency_s=tuple(one.latency_s for one in self.loaded.served),
+            refresh_s=alone_s(self.alone.forwards, "refresh"),
+            loaded_refresh_s=tuple(step.seconds for step in steps if step.kind == "refresh"),
+            refine_alone=Pace.of(self.alone.forwards, "refine"),
+            refine=Pace.of(self.loaded.forwards, "refine"),
+            same=fmean(a.token_ids == b.token_ids for a, b in zip(alone, completions, strict=False)),
+            answer_tokens=sum(one.tokens for one in texts),
+            em=scored([one.text for one in texts], answers),
             private_kv_bytes=self.engine.private_kv.held_peak_bytes,
             reserved_kv_bytes=self.engine.private_kv.peak_bytes,
             page_bytes=self.engine.pages_peak_bytes,
             live_rows=fmean(one.live_rows for one in completions),
-            refresh_rows=fmean(one.live_rows * (one.reuse.prompt_tokens + canvas) for one in completions),
+            refresh_rows=self.loaded.refresh_rows(canvas),
             hit_rate=uses.count("hit") / len(uses) if uses else 0.0,
         )
 
@@ -93,9 +141,9 @@ def open_arm(
             once = replace(options, max_tokens=1, block_length=1)
             prompts = covering(model, asked, load.workload.prompt)
             engine.generate([Request(prompt, once) for prompt in prompts])
-    meter = Meter(model.predictor.config.layers)
+    meter, endless = Meter(), never_stops(model)
     with Engine(
-        model,
+        endless,
         store,
         policy=system.policy,
         max_batch=load.batch,
@@ -105,8 +153,8 @@ def open_arm(
     ) as engine:
         short = replace(options, max_tokens=min(load.block, load.canvas))
         engine.generate([Request(asked.prompts[0], short)])
-        meter.clear()
-        yield Arm(system, engine, meter)
+        meter.take()  # what was warmed up is not measured
+        yield Arm(system, engine, meter, AnswerReader(model.tokenizer, model.stop_ids, ()))
 
 
 def covering(model: LoadedModel, asked: Asked, room: int) -> Iterator[Prompt]:
@@ -123,6 +171,7 @@ def covering(model: LoadedModel, asked: Asked, room: int) -> Iterator[Prompt]:
     yield Prompt.plain(*group)
 
 
-def before(token_ids: Sequence[int], eos: int) -> int:
-    """How many tokens stand before the first `eos`."""
-    return token_ids.index(eos) if eos in token_ids else len(token_ids)
+def scored(texts: Sequence[str], answers: Sequence[str | None]) -> float | None:
+    """The share of `texts` that are the expected ones; None where no answer is known."""
+    known = [(text, answer) for text, answer in zip(texts, answers, strict=True) if answer is not None]
+    return fmean(exact_match(text, answer) for text, answer in known) if known else None

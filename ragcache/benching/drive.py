@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
@@ -12,40 +11,57 @@ from itertools import accumulate
 from queue import SimpleQueue
 from random import Random
 
-from ragcache.decoding.step import Step
+from ragcache.decoding.step import Step, StepKind
 from ragcache.engine import Completion, Engine, Request
-from ragcache.engine.costs import shares_s
 from ragcache.errors import ConfigError
 
 
-class Meter:
-    """Seconds of forwards, for `Engine(on_forward=...)`.
+@dataclass(frozen=True)
+class Forward:
+    """A forward: of what kind its steps were, one each of several requests, and its wall seconds."""
 
-    When several requests share a forward, each of its steps is given its share of the seconds (`shares_s`).
-    So `refresh_s`, one number for every refresh, says what refreshes cost, and neither waiting nor others'
-    rows are in it.
+    kinds: tuple[StepKind, ...]
+    seconds: float
+
+
+class Meter:
+    """Forwards, for `Engine(on_forward=...)`.
+
+    Seconds are those of whole forwards: what a step costs within one that it shares with others cannot be
+    told apart.
     """
 
-    def __init__(self, layers: int) -> None:
-        self.layers = layers
-        self.clear()
+    def __init__(self) -> None:
+        self._forwards: list[Forward] = []
 
-    def clear(self) -> None:
-        """Forget what was seen so far."""
-        self.refresh_s: list[float] = []
-        self.kind_s: defaultdict[str, float] = defaultdict(float)
-
-    @property
-    def forward_s(self) -> float:
-        """Seconds of all forwards."""
-        return sum(self.kind_s.values())
+    def take(self) -> list[Forward]:
+        """The forwards since the last call."""
+        taken, self._forwards = self._forwards, []
+        return taken
 
     def __call__(self, steps: Sequence[Step], seconds: float) -> None:
         """A forward over `steps` took `seconds`."""
-        for step, share_s in zip(steps, shares_s(steps, seconds, self.layers), strict=True):
-            self.kind_s[step.kind] += share_s
-            if step.kind == "refresh":
-                self.refresh_s.append(share_s)
+        self._forwards.append(Forward(tuple(step.kind for step in steps), seconds))
+
+
+def alone_s(forwards: Iterable[Forward], kind: StepKind) -> tuple[float, ...]:
+    """Seconds of each forward that was one step of `kind` and nothing else."""
+    return tuple(forward.seconds for forward in forwards if forward.kinds == (kind,))
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Steps of one kind in forwards without any other: how many a second, and in a forward on average."""
+
+    per_s: float
+    together: float
+
+    @classmethod
+    def of(cls, forwards: Iterable[Forward], kind: StepKind) -> Pace | None:
+        """None where there was no such forward."""
+        own = [forward for forward in forwards if {*forward.kinds} == {kind}]
+        steps, seconds = sum(len(forward.kinds) for forward in own), sum(forward.seconds for forward in own)
+        return cls(steps / seconds, steps / len(own)) if own else None
 
 
 @dataclass(frozen=True)

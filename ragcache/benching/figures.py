@@ -13,13 +13,45 @@ from ragcache.errors import InputError
 
 
 @dataclass(frozen=True)
+class Refines:
+    """Refines under the load beside those of requests served one at a time.
+
+    `steps_per_s` are those of forwards of refines alone, which hold `together` on average; `batch_ratio`
+    divides their pace by that of single ones. `same` is the share of the requests served alone whose tokens
+    were the same under the load; in fp32 it is to be 1, in less a tie may fall otherwise.
+    """
+
+    steps_per_s: float
+    together: float
+    batch_ratio: float
+    same: float
+
+    @classmethod
+    def of(cls, own: Measured) -> Refines | None:
+        """None where no forward was of refines alone."""
+        loaded, alone = own.refine, own.refine_alone
+        if loaded is None or alone is None:
+            return None
+        return cls(loaded.per_s, loaded.together, loaded.per_s / alone.per_s, own.same)
+
+
+@dataclass(frozen=True)
 class Row:
     """Figures of one system. Times in wall seconds, sizes in bytes.
 
+    `refresh_p50_s` and `refresh_p99_s` are what a refresh takes by itself: `refreshes` of them, each in a
+    forward of its own, of requests served one at a time. `loaded_refresh_p50_s` and `loaded_refresh_p99_s`
+    are what a request under the load sees: from the moment on at which its refresh could have run until it
+    had, others' forwards and their share of a joint one included. What a refresh costs within a forward that
+    it shares with refines cannot be told, so that no figure says so.
+
+    `refines` is None where no forward was of refines alone. `em` is the share of answers that are the
+    expected ones, None where none are known.
+
     `peak_kv_bytes` is the private KV that requests held plus the shared pages they used, each at its most;
-    `reserved_kv_bytes` is what the engine set aside at admission. The ratios are own / dual's: a refresh
-    (medians), requests a second, peak KV. `speedup` is dual's refresh / own, `speedup_limit` what the rows
-    alone would give, and `limit_share` the one divided by the other.
+    `reserved_kv_bytes` is what the engine set aside at admission. The ratios are own / dual's: a refresh by
+    itself (medians), requests a second, peak KV. `speedup` is dual's refresh / own, `speedup_limit` what the
+    rows alone would give, and `limit_share` the one divided by the other.
     """
 
     system: str
@@ -29,11 +61,15 @@ class Row:
     seconds: float
     requests_per_s: float
     tokens_per_s: float
+    em: float | None
     latency_p50_s: float
     latency_p99_s: float
     refreshes: int
     refresh_p50_s: float
     refresh_p99_s: float
+    loaded_refresh_p50_s: float
+    loaded_refresh_p99_s: float
+    refines: Refines | None
     peak_kv_bytes: int
     private_kv_bytes: int
     reserved_kv_bytes: int
@@ -57,8 +93,8 @@ def rows_of(measured: Sequence[Measured]) -> list[Row]:
 
 
 def _row(own: Measured, baseline: Measured) -> Row:
-    refresh_s, baseline_s = percentile(own.refresh_s, 50), percentile(baseline.refresh_s, 50)
     rate = own.requests / own.seconds
+    refresh_s, baseline_s = percentile(own.refresh_s, 50), percentile(baseline.refresh_s, 50)
     speedup, limit = baseline_s / refresh_s, baseline.live_rows / own.live_rows
     return Row(
         system=own.system.name,
@@ -68,11 +104,15 @@ def _row(own: Measured, baseline: Measured) -> Row:
         seconds=own.seconds,
         requests_per_s=rate,
         tokens_per_s=own.answer_tokens / own.seconds,
+        em=own.em,
         latency_p50_s=percentile(own.latency_s, 50),
         latency_p99_s=percentile(own.latency_s, 99),
         refreshes=len(own.refresh_s),
         refresh_p50_s=refresh_s,
         refresh_p99_s=percentile(own.refresh_s, 99),
+        loaded_refresh_p50_s=percentile(own.loaded_refresh_s, 50),
+        loaded_refresh_p99_s=percentile(own.loaded_refresh_s, 99),
+        refines=Refines.of(own),
         peak_kv_bytes=peak_bytes(own),
         private_kv_bytes=own.private_kv_bytes,
         reserved_kv_bytes=own.reserved_kv_bytes,

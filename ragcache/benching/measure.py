@@ -7,14 +7,16 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ragcache.benching.arm import Measured, open_arm
+from ragcache.benching.arm import Arm, Measured, open_arm
 from ragcache.benching.drive import arrivals
 from ragcache.benching.load import Load
 from ragcache.benching.systems import System
+from ragcache.benching.workloads import Asked
 from ragcache.engine import LoadedModel, Request
 from ragcache.registry import Registry
 
 UNLIMITED_BYTES = 2**50  # the store is of this run alone, and its pages are mapped
+ALONE = 8  # requests, at most, that are served one at a time before
 OnRound = Callable[[System, int], None]
 
 
@@ -26,21 +28,33 @@ def measure(
 ) -> list[Measured]:
     """All `systems`, one after another in every round, pages being in a store of this run.
 
-    `on_round` learns how many requests a system has served now. Raises `PromptTooLongError` before anything
-    is computed, and the engine's errors.
+    Before that each serves the first requests one at a time, in turns too. `on_round` learns how many
+    requests a system has served under the load now. Raises as `open_arms`, and the engine's errors.
     """
-    asked = load.ask(model)
-    with ExitStack() as stack:
-        registry = stack.enter_context(scratch_registry())
-        arms = [stack.enter_context(open_arm(model, registry, system, load, asked)) for system in systems]
+    with open_arms(model, systems, load) as (asked, arms):
+        for number in range(min(ALONE, load.requests)):
+            for arm in arms:
+                arm.serve_alone(Request(asked.prompts[number], load.options(arm.system.cache)))
         at_s = arrivals(load.requests, load.rate, load.seed)
         for numbers in load.rounds():
             for arm in arms:
                 options = load.options(arm.system.cache)
                 requests = [Request(asked.prompts[number], options) for number in numbers]
-                arm.round(requests, [at_s[number] for number in numbers])
-                on_round(arm.system, len(arm.served))
-        return [arm.measured(load.canvas) for arm in arms]
+                arm.serve(requests, [at_s[number] for number in numbers])
+                on_round(arm.system, len(arm.loaded.served))
+        return [arm.measured(load.canvas, asked.answers) for arm in arms]
+
+
+@contextmanager
+def open_arms(model: LoadedModel, systems: Sequence[System], load: Load) -> Iterator[tuple[Asked, list[Arm]]]:
+    """What is asked, and an arm for each of `systems`.
+
+    Raises `PromptTooLongError` and `ConfigError` before anything is computed.
+    """
+    asked = load.ask(model)
+    with ExitStack() as stack:
+        registry = stack.enter_context(scratch_registry())
+        yield asked, [stack.enter_context(open_arm(model, registry, one, load, asked)) for one in systems]
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The models that are benched: checkpoints, and random weights of a wished size. None of them stops early."""
+"""The models that are benched: checkpoints, and random weights of a wished size."""
 
 from __future__ import annotations
 
@@ -19,15 +19,20 @@ from ragcache.threads import in_own_thread
 RANDOM = "random:"
 
 
+def is_random(name: str) -> bool:
+    """Whether `load_model` would make up weights, whose answers mean nothing."""
+    return name.startswith(RANDOM)
+
+
 def load_model(name: str, *, device: str = "auto", dtype: str = "auto") -> LoadedModel:
-    """`random:SIZE` (`random:150m`), or whatever `ragcache.engine.load` takes, without stop tokens.
+    """`random:SIZE` (`random:150m`), or whatever `ragcache.engine.load` takes.
 
     Random weights are bf16 unless `dtype` says otherwise, on one device. Raises `UnknownModelError` for a
     size that is none, `ConfigError` for a network that is not ours, and what `load` raises.
     """
-    if not name.startswith(RANDOM):
+    if not is_random(name):
         refuse_upstream(name)
-        return never_stops(load(name, device=device, dtype=dtype))
+        return load(name, device=device, dtype=dtype)
     config, chosen = config_of_size(name.removeprefix(RANDOM)), pick_device(device)
     asked = torch.bfloat16 if dtype == "auto" else parse_dtype(dtype)
     if asked is None or not computes_in(asked, chosen):
@@ -41,7 +46,7 @@ def with_random_weights(
     """Random weights behind nano's tokenizer, whose ids are fewer than any random model's."""
     tokenizer = ChatTokenizer.from_folder(find_checkpoint("nano"))
     predictor = in_own_thread(lambda: random_predictor(config, dtype=dtype, device=device))
-    return LoadedModel(name, predictor, tokenizer, f"random {config.canonical()}", frozenset())
+    return LoadedModel(name, predictor, tokenizer, f"random {config.canonical()}", frozenset({config.eos_id}))
 
 
 def never_stops(model: LoadedModel) -> LoadedModel:

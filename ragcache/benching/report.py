@@ -11,7 +11,7 @@ from ragcache.benching.load import Load
 from ragcache.benching.plots import Bars, bar_chart, line_chart
 from ragcache.benching.roofline import Roofline
 from ragcache.benching.scaling import Fit
-from ragcache.benching.stored import Overhead
+from ragcache.benching.stored import Overhead, growth
 from ragcache.evaluation.html import Picture, report_environment
 
 _TEMPLATE = "bench.html.jinja"
@@ -50,26 +50,40 @@ class Report:
             found["scaling"] = asdict(self.fit)
         if self.overheads:
             found["stored"] = [asdict(one) for one in self.overheads]
+            found["stored_ratio"] = growth(self.overheads)
         return found
 
     def lines(self) -> list[str]:
-        """What stands below the table: roofline, and the fits where they were asked for."""
+        """What stands below the table: batching, roofline, and the fits where they were asked for."""
         line = self.roofline
         said = [
+            *self._batching(),
             f"roofline: full refreshes of {line.rows} rows reach {line.refresh_flops_per_s / 1e9:.1f} "
             f"GFLOP/s, matrix products of their shape {line.matmul_flops_per_s / 1e9:.1f} in {line.dtype}: "
-            f"{line.share:.2f}"
+            f"{line.share:.2f}",
         ]
         if self.fit is not None:
             said.append(
                 f"scaling of {self.fit.system}: {self.fit.intercept_s * 1e3:.1f} ms + "
-                f"{self.fit.slope_s * 1e6:.1f} us a live row, R^2 {self.fit.r2:.4f} over "
-                f"{len(self.fit.points)} prompt lengths"
+                f"{self.fit.slope_s * 1e6:.1f} us a live row, R^2 {self.fit.r2:.4f}, at most "
+                f"{self.fit.off:.0%} off, over prompts of {', '.join(map(str, self.fit.prompts))} tokens"
             )
         if self.overheads:
             each = ", ".join(f"{one.request_s * 1e3:.2f} with {one.affixes}" for one in self.overheads)
-            said.append(f"stored affixes: ms a request outside forwards: {each}")
+            said.append(
+                f"stored affixes: ms a request outside forwards: {each}: {growth(self.overheads):.2f} times"
+            )
         return said
+
+    def _batching(self) -> list[str]:
+        """How much faster refines are together, system by system."""
+        each = [
+            f"{row.system} {row.refines.batch_ratio:.2f} ({row.refines.together:.1f} together, "
+            f"{row.refines.same:.0%} the same tokens)"
+            for row in self.rows
+            if row.refines is not None
+        ]
+        return [f"refines of a batch of {self.load.batch} / single ones: {', '.join(each)}"] if each else []
 
     def html(self, *, created: str, command: str) -> str:
         """The page. Raises `MissingDependencyError` without matplotlib."""
@@ -86,7 +100,11 @@ class Report:
             pictures.append(_fitted(self.fit))
         template = report_environment("ragcache.benching").get_template(_TEMPLATE)
         return template.render(
-            title=f"ragcache bench {self.workload}", about=about, rows=self.rows, pictures=pictures
+            title=f"ragcache bench {self.workload}",
+            about=about,
+            rows=self.rows,
+            scored=any(row.em is not None for row in self.rows),
+            pictures=pictures,
         )
 
     def _bars(self) -> Picture:
@@ -104,7 +122,7 @@ class Report:
 
 
 def _fitted(fit: Fit) -> Picture:
-    titles = ("live rows", "refresh (s)")
+    titles = ("live rows", "a refresh by itself (s)")
     label = f"Refresh time of {fit.system} against its live rows, with the line fitted to them."
     return Picture(label, line_chart(fit.points, (fit.slope_s, fit.intercept_s), titles, label))
 
@@ -114,6 +132,6 @@ def described(load: Load) -> str:
     pace = "all at once" if load.rate is None else f"{load.rate:g} a second"
     return (
         f"{load.requests} requests, {pace}, batch {load.batch}; prompts of up to {load.workload.prompt} "
-        f"tokens, {load.workload.share:.0%} in affixes, canvas {load.canvas}, block {load.block}, "
-        f"{load.tokens_per_step} tokens a step"
+        f"tokens of {load.texts}, {load.workload.share:.0%} in affixes, canvas {load.canvas}, "
+        f"block {load.block}, {load.tokens_per_step} tokens a step"
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from ragcache.benching.arm import Arm, open_arm
+from ragcache.benching.arm import Arm, Batch, open_arm
 from ragcache.benching.load import Load
 from ragcache.benching.measure import scratch_registry
 from ragcache.benching.systems import System
@@ -29,6 +29,11 @@ class Overhead:
     request_s: float
 
 
+def growth(overheads: Sequence[Overhead]) -> float:
+    """Seconds with the most affixes / with the fewest, in the order of `overheads`."""
+    return overheads[-1].request_s / overheads[0].request_s
+
+
 def fill(registry: Registry, model: LoadedModel, first: int, stop: int) -> None:
     """Store pages of one token each, of the token ids `first` to `stop`; what they hold is alike."""
     [page] = in_own_thread(lambda: encode_affixes(model.predictor, [(0,)]))
@@ -40,19 +45,20 @@ def overheads(
     model: LoadedModel, system: System, load: Load, counts: Sequence[int] = (FEW, MANY)
 ) -> list[Overhead]:
     """What is spent outside forwards on one request at a time, for each of the `counts`, which rise."""
-    asked = load.ask(model)
-    found = []
+    alone = replace(load, requests=1, batch=1, rate=None)
+    asked, found = alone.ask(model), []
     with scratch_registry() as registry:
         for before, count in zip((0, *counts), counts, strict=False):
             fill(registry, model, before, count)
-            with open_arm(model, registry, system, replace(load, batch=1), asked) as arm:
-                request = Request(asked.prompts[0], load.options(system.cache))
+            with open_arm(model, registry, system, alone, asked) as arm:
+                request = Request(asked.prompts[0], alone.options(system.cache))
                 times = [_outside_s(arm, request) for _ in range(REPEATS)]
                 found.append(Overhead(count, statistics.median(times)))
     return found
 
 
 def _outside_s(arm: Arm, request: Request) -> float:
-    before_s, forward_s = arm.seconds, arm.meter.forward_s
-    arm.round([request], [0.0])
-    return arm.seconds - before_s - (arm.meter.forward_s - forward_s)
+    """Seconds of one more request but for its forwards."""
+    own = replace(arm, alone=Batch())
+    own.serve_alone(request)
+    return own.alone.seconds - sum(forward.seconds for forward in own.alone.forwards)

@@ -1,4 +1,4 @@
-"""What is asked: prompts with marked affixes, of exact token counts, the same for the same seed.
+"""What is asked: prompts with marked affixes, of known token counts, the same for the same seed.
 
 All workloads make a prompt from affixes at offsets that differ from request to request, with text of the
 request's own between them. They differ in which affixes there are and which of them a request names.
@@ -7,31 +7,30 @@ request's own between them. They differ in which affixes there are and which of 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from random import Random
 from types import MappingProxyType
 
-from ragcache.benching.words import Words
+from ragcache.benching.texts import Texts
 from ragcache.errors import ConfigError
 from ragcache.prompt import Affix, Prompt
-from ragcache.prompt.parts import Part
 
 LEAST_AFFIX = 8  # tokens; shorter ones are computed by the engine, not reused
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What a workload asks: every affix there is, and the prompts."""
+    """What a workload asks: every affix there is, the prompts, and their answers (None where unknown)."""
 
     affixes: tuple[Affix, ...]
     prompts: tuple[Prompt, ...]
+    answers: tuple[str | None, ...]
 
 
 @dataclass(frozen=True)
 class Workload(ABC):
-    """Prompts of at most `prompt` tokens, the share `share` of them in affixes.
+    """Prompts of at most `prompt` tokens, the share `share` of these in affixes.
 
     Raises `ConfigError` for a share outside 0..1, or prompts too short for their affixes and gaps.
     """
@@ -67,21 +66,22 @@ class Workload(ABC):
     def order(self, rng: Random) -> list[int]:
         """Which affixes a request names, in the order of its prompt."""
 
-    def ask(self, words: Words, requests: int, seed: int = 0) -> Asked:
-        """The affixes, and the prompts of `requests` requests; equal for equal seeds."""
-        rng = Random(f"{self!r}/{seed}")
-        affixes = [Affix(f"text {n}", words.text(rng, tokens)) for n, tokens in enumerate(self.lengths())]
-        prompts = [self._prompt(words, rng, affixes) for _ in range(requests)]
-        return Asked(tuple(affixes), tuple(prompts))
+    def ask(self, texts: Texts, requests: int, seed: int = 0) -> Asked:
+        """The affixes, and the prompts of `requests` requests; equal for equal seeds.
 
-    def _prompt(self, words: Words, rng: Random, affixes: Sequence[Affix]) -> Prompt:
-        """Affixes with gaps of varying length before, between and after them; read without a template."""
-        order = self.order(rng)
-        gaps = composition(rng, self.fresh, len(order) + 1)
-        parts: list[Part] = [words.text(rng, gaps[0])]
-        for number, gap in zip(order, gaps[1:], strict=True):
-            parts += [affixes[number], words.text(rng, gap)]
-        return Prompt.plain(*parts)
+        Raises `ConfigError` where `texts` have nothing so short.
+        """
+        rng = Random(f"{self!r}/{seed}")
+        documents = texts.documents(rng, self.lengths())
+        askings = [
+            texts.asking(rng, [documents[number] for number in self.order(rng)], self.fresh)
+            for _ in range(requests)
+        ]
+        return Asked(
+            tuple(document.affix for document in documents),
+            tuple(asking.prompt for asking in askings),
+            tuple(asking.answer for asking in askings),
+        )
 
 
 @dataclass(frozen=True)
@@ -168,9 +168,3 @@ def split(tokens: int, parts: int) -> tuple[int, ...]:
     """`tokens` in equal parts, the remainder to the first ones."""
     share, rest = divmod(tokens, parts)
     return tuple(share + (part < rest) for part in range(parts))
-
-
-def composition(rng: Random, tokens: int, parts: int) -> list[int]:
-    """`tokens` in `parts` parts of 1 or more, all ways being equally likely."""
-    cuts = [0, *sorted(rng.sample(range(1, tokens), parts - 1)), tokens]
-    return [stop - start for start, stop in pairwise(cuts)]

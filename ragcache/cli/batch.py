@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -13,22 +13,30 @@ from ragcache.cli.output import complain, console, print_json
 EXIT_FAILED = 1
 
 
+Input = Annotated[
+    str, typer.Option("-i", "--input", help="JSON Lines of questions; - reads stdin.", show_default=False)
+]
+Output = Annotated[Path, typer.Option("-o", "--output", help="JSON Lines of answers.", show_default=False)]
+Docs = Annotated[
+    list[Path] | None,
+    typer.Option("--docs", help="Documents that lines name, or that questions are looked up in."),
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on; failed rows are tried again.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Start anew.")]
+Form = Annotated[Literal["simple", "openai"], typer.Option("--format", help="Of both files.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Print tokens, expected hits and what does not fit; ask nothing.")
+]
+
+
 def batch(
-    source: Annotated[
-        str, typer.Option("-i", "--input", help="JSON Lines of questions; - reads stdin.", show_default=False)
-    ],
-    out: Annotated[Path, typer.Option("-o", "--output", help="JSON Lines of answers.", show_default=False)],
-    docs: Annotated[
-        list[Path] | None,
-        typer.Option("--docs", help="Documents that lines name, or that questions are looked up in."),
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on; failed rows are tried again.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Start anew.")] = False,
-    form: Annotated[Literal["simple", "openai"], typer.Option("--format", help="Of both files.")] = "simple",
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Print tokens, expected hits and what does not fit; ask nothing."),
-    ] = False,
+    source: Input,
+    out: Output,
+    docs: Docs = None,
+    resume: Resume = False,
+    overwrite: Overwrite = False,
+    form: Form = "simple",
+    dry_run: DryRun = False,
     policy: options.Policy = None,
     budget: options.Budget = None,
     top_k: options.TopK = 4,
@@ -72,7 +80,11 @@ def batch(
         for row in preview_batch(files, settings, chosen):
             print_json(row)
         return
-    result = run_batch(files, settings, chosen)
+    _tell(run_batch(files, settings, chosen), as_json)
+
+
+def _tell(result: dict[str, Any], as_json: bool) -> None:
+    """Print the summary; exit code 1 when some rows failed."""
     if as_json:
         print_json(result)
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -20,61 +20,95 @@ if TYPE_CHECKING:
 
 SYSTEMS = "dual,direct,acache@0.1,acache@0.2,depth=half+acache@0.2"
 
+Workload = Annotated[str, typer.Argument(help="doc-qa, rag, agents or long.", show_default=False)]
+Model = Annotated[str, typer.Option("--model", help="random:SIZE, nano, a checkpoint folder, or a hub id.")]
+Systems = Annotated[
+    str, typer.Option("--systems", help="none, dual or POLICY[/CACHE], by commas; dual always runs.")
+]
+Requests = Annotated[int, typer.Option("--requests", help="Requests for each system.")]
+Batch = Annotated[int, typer.Option("--batch", help="Requests that run at a time.")]
+Rate = Annotated[
+    float | None,
+    typer.Option("--rate", help="Requests a second, arriving by chance. [default: all at once]"),
+]
+Texts = Annotated[
+    Literal["words", "facts"] | None,
+    typer.Option(
+        "--texts",
+        help="words: exact lengths; facts: questions whose answers are scored. "
+        "[default: facts, words for random weights]",
+    ),
+]
+PromptTokens = Annotated[
+    int | None,
+    typer.Option(
+        "--prompt", help="Tokens of the longest prompt. [default: 4096, less where the window is smaller]"
+    ),
+]
+Canvas = Annotated[int, typer.Option("--canvas", help="Tokens of an answer.")]
+Block = Annotated[int, typer.Option("--block", help="Tokens of a block.")]
+TokensPerStep = Annotated[int, typer.Option("--tokens-per-step", help="Decided at every step.")]
+Scaling = Annotated[
+    bool, typer.Option("--scaling", help="Fit refresh times to live rows, prompts of 512 to 8192 tokens.")
+]
+Stored = Annotated[
+    int | None,
+    typer.Option("--stored", min=11, help="Time requests with 10 and with so many affixes stored."),
+]
+
 
 def bench(
-    workload: Annotated[str, typer.Argument(help="doc-qa, rag, agents or long.", show_default=False)],
-    model: Annotated[
-        str,
-        typer.Option("--model", help="random:SIZE, nano, a checkpoint folder, or a hub id."),
-    ] = "random:150m",
-    systems: Annotated[
-        str,
-        typer.Option("--systems", help="none, dual or POLICY[/CACHE], by commas; dual always runs."),
-    ] = SYSTEMS,
-    requests: Annotated[int, typer.Option("--requests", help="Requests for each system.")] = 16,
-    batch: Annotated[int, typer.Option("--batch", help="Requests that run at a time.")] = 8,
-    rate: Annotated[
-        float | None,
-        typer.Option("--rate", help="Requests a second, arriving by chance. [default: all at once]"),
-    ] = None,
-    prompt: Annotated[int, typer.Option("--prompt", help="Tokens of the longest prompt.")] = 4096,
-    canvas: Annotated[int, typer.Option("--canvas", help="Tokens of an answer.")] = 64,
-    block: Annotated[int, typer.Option("--block", help="Tokens of a block.")] = 32,
-    tokens_per_step: Annotated[int, typer.Option("--tokens-per-step", help="Decided at every step.")] = 4,
-    scaling: Annotated[
-        bool,
-        typer.Option("--scaling", help="Fit refresh times to live rows, prompts of 512 to 8192 tokens."),
-    ] = False,
-    stored: Annotated[
-        int | None,
-        typer.Option("--stored", min=11, help="Time requests with 10 and with so many affixes stored."),
-    ] = None,
+    workload: Workload,
+    model: Model = "random:150m",
+    systems: Systems = SYSTEMS,
+    requests: Requests = 16,
+    batch: Batch = 8,
+    rate: Rate = None,
+    texts: Texts = None,
+    prompt: PromptTokens = None,
+    canvas: Canvas = 64,
+    block: Block = 32,
+    tokens_per_step: TokensPerStep = 4,
+    scaling: Scaling = False,
+    stored: Stored = None,
     seed: options.Seed = 0,
     device: options.Device = "auto",
     dtype: options.Dtype = "auto",
     as_json: options.Json = False,
-    out: Annotated[Path | None, typer.Option("--out", help="Write the JSON to this file too.")] = None,
+    out: options.Out = None,
     html: options.Report = None,
 ) -> None:
-    """Serve one workload with several systems in one run: requests/s, refresh latency, KV bytes, roofline."""
+    """Serve one workload with several systems in one run: requests/s, refresh latency, KV bytes, roofline.
+
+    Refresh times are those of requests served one at a time; under the load, others' forwards are in them.
+    """
     for name, path in (("--out", out), ("--html", html)):
         check_target(name, path)
     from ragcache.benching.load import Load
-    from ragcache.benching.models import load_model
+    from ragcache.benching.models import is_random, load_model
     from ragcache.benching.systems import parse_systems
     from ragcache.benching.workloads import workload_named
-    from ragcache.cli.reporting import command_line, created_now
 
-    load = Load(workload_named(workload)(prompt), requests, batch, canvas, block, tokens_per_step, rate, seed)
+    asked = workload_named(workload)() if prompt is None else workload_named(workload)(prompt)
+    said = texts or ("words" if is_random(model) else "facts")
+    load = Load(asked, requests, batch, canvas, block, tokens_per_step, rate, seed, said)
     parse_systems(systems, layers=0)  # a wrong name shows before a model is loaded, which may take long
     loaded = load_model(model, device=device, dtype=dtype)
-    chosen = parse_systems(systems, loaded.predictor.config.layers)
-    report = _run(loaded, workload, chosen, load, scaling, stored)
+    config = loaded.predictor.config
+    load = load.within(config.max_tokens) if prompt is None else load
+    report = _run(loaded, workload, parse_systems(systems, config.layers), load, scaling, stored)
+    _tell(report, as_json, out, html)
+
+
+def _tell(report: Report, as_json: bool, out: Path | None, html: Path | None) -> None:
+    """Print, then write: a file that cannot be written must not cost the results."""
+    from ragcache.cli.bench_view import show
+    from ragcache.cli.reporting import command_line, created_now
+
     if as_json:
         print_json(report.as_json())
     else:
-        _show(report)
-    # Last: a file that cannot be written must not cost the results.
+        show(report)
     if out is not None:
         write_text("--out", out, json.dumps(report.as_json(), indent=2) + "\n")
     if html is not None:
@@ -106,41 +140,3 @@ def _run(
             stored=stored,
             on_round=lambda system, served: progress.update(tasks[system], completed=served),
         )
-
-
-_WIDTH = 150
-_COLUMNS = (
-    ("requests/s", "requests_per_s", "{:.3f}"),
-    ("x dual", "throughput_ratio", "{:.2f}"),
-    ("tokens/s", "tokens_per_s", "{:.1f}"),
-    ("refresh p50 s", "refresh_p50_s", "{:.4f}"),
-    ("p99 s", "refresh_p99_s", "{:.4f}"),
-    ("/ dual", "refresh_ratio", "{:.3f}"),
-    ("live rows", "live_row_fraction", "{:.3f}"),
-    ("speed-up", "speedup", "{:.2f}"),
-    ("of limit", "limit_share", "{:.2f}"),
-    ("peak KV MiB", "peak_kv_bytes", "{:.1f}"),
-    ("/ dual", "kv_ratio", "{:.3f}"),
-)
-
-
-def _show(report: Report) -> None:
-    """The table, and lines below it."""
-    from rich.table import Table
-
-    from ragcache.benching.report import described
-
-    table = Table(box=None, pad_edge=False)
-    table.add_column("system")
-    for title, _, _ in _COLUMNS:
-        table.add_column(title, justify="right")
-    for row in report.rows:
-        values = {**vars(row), "peak_kv_bytes": row.peak_kv_bytes / 2**20}
-        table.add_row(row.system, *(form.format(values[name]) for _, name, form in _COLUMNS))
-    out = console()
-    out.width = max(out.width, _WIDTH)  # a narrow terminal folds lines, cells stay whole
-    out.print(f"{report.workload}: {described(report.load)}")
-    out.print(f"{report.model}: {report.parameters:,} parameters, {report.dtype}, {report.threads} threads")
-    out.print(table)
-    for line in report.lines():
-        out.print(line)

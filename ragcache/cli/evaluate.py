@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,47 +14,60 @@ from ragcache.cli.output import complain, console, print_json
 from ragcache.cli.targets import check_target, write_text
 from ragcache.errors import InputError
 
+if TYPE_CHECKING:
+    from ragcache.evaluation.answers import Answer
+
 POLICIES = "full,direct,acache@0.2"
 
 
+Data = Annotated[
+    Path | None, typer.Option("--data", help='JSONL of {"question", "docs": [text, ...], "answer"}.')
+]
+Dataset = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--dataset",
+        help="A generated data set: single, two_hop, not_stated, list, number, recency, chain, pronoun, "
+        "same_as, correction, counterfactual, order, long, ...; repeatable.",
+    ),
+]
+Questions = Annotated[
+    Path | None, typer.Option("--questions", help='JSONL of {"question", "answer"} about --docs.')
+]
+Docs = Annotated[
+    list[Path] | None, typer.Option("--docs", help="Documents to retrieve from, for --questions.")
+]
+Policies = Annotated[str, typer.Option("--policy", help="Policies, separated by commas.")]
+Number = Annotated[
+    int | None, typer.Option("--n", min=1, help="Examples a data set. [default: 100; all of a file]")
+]
+TopK = Annotated[int, typer.Option("--top-k", min=1, help="Chunks a prompt, for --questions.")]
+Placement = Annotated[
+    str, typer.Option("--placement", help="Where documents stand: prefix, infix, suffix, mixed.")
+]
+Cache = Annotated[str, typer.Option("--cache", help="Intra-request cache: none, prefix, dual, dllm, window.")]
+Codecs = Annotated[
+    str, typer.Option("--codec", help="How pages are stored, separated by commas: raw, int8, int4, fp8.")
+]
+
+
 def evaluate(
-    data: Annotated[
-        Path | None, typer.Option("--data", help='JSONL of {"question", "docs": [text, ...], "answer"}.')
-    ] = None,
-    dataset: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--dataset",
-            help="A generated data set: single, two_hop, not_stated, list, number, recency, chain, pronoun, "
-            "same_as, correction, counterfactual, order, long, ...; repeatable.",
-        ),
-    ] = None,
-    questions: Annotated[
-        Path | None, typer.Option("--questions", help='JSONL of {"question", "answer"} about --docs.')
-    ] = None,
-    docs: Annotated[
-        list[Path] | None, typer.Option("--docs", help="Documents to retrieve from, for --questions.")
-    ] = None,
-    policy: Annotated[str, typer.Option("--policy", help="Policies, separated by commas.")] = POLICIES,
-    n: Annotated[
-        int | None, typer.Option("--n", min=1, help="Examples a data set. [default: 100; all of a file]")
-    ] = None,
-    top_k: Annotated[int, typer.Option("--top-k", min=1, help="Chunks a prompt, for --questions.")] = 4,
-    placement: Annotated[
-        str, typer.Option("--placement", help="Where documents stand: prefix, infix, suffix, mixed.")
-    ] = "prefix",
-    cache: Annotated[
-        str, typer.Option("--cache", help="Intra-request cache: none, prefix, dual, dllm, window.")
-    ] = "dual",
-    codec: Annotated[
-        str, typer.Option("--codec", help="How pages are stored, separated by commas: raw, int8, int4, fp8.")
-    ] = "raw",
+    data: Data = None,
+    dataset: Dataset = None,
+    questions: Questions = None,
+    docs: Docs = None,
+    policy: Policies = POLICIES,
+    n: Number = None,
+    top_k: TopK = 4,
+    placement: Placement = "prefix",
+    cache: Cache = "dual",
+    codec: Codecs = "raw",
     decoding: options.Decoding = None,
     model: options.Model = "nano",
     device: options.Device = "auto",
     dtype: options.Dtype = "auto",
     as_json: options.Json = False,
-    out: Annotated[Path | None, typer.Option("--out", help="Write the JSON to this file too.")] = None,
+    out: options.Out = None,
     html: options.Report = None,
     journal: options.Journal = None,
 ) -> None:
@@ -66,22 +79,8 @@ def evaluate(
     for name, path in (("--out", out), ("--html", html), ("--journal", journal)):
         check_target(name, path)
     from ragcache.cli.evaluating import Plan, from_documents, from_file, from_generators, run
-    from ragcache.cli.reporting import page
-    from ragcache.decoding.caches import parse_cache
-    from ragcache.decoding.denoise import DecodingOptions
-    from ragcache.decoding.short_form import parse_decoding
-    from ragcache.evaluation.placement import placement_named
-    from ragcache.evaluation.summary import summarise
-    from ragcache.registry import codec_for
-    from ragcache.reuse.policy import parse_policies
 
-    policies = parse_policies(policy)
-    placements = tuple(dict.fromkeys(text.strip() for text in placement.split(",")))
-    for name in placements:
-        placement_named(name)
-    parse_cache(cache)
-    parse_decoding(decoding or (), DecodingOptions())
-    codecs = tuple(dict.fromkeys(codec_for(text.strip()).name for text in codec.split(",")))
+    plan = Plan.parsed(policy, placement, cache, codec, decoding or ())
     if questions is not None:
         loaded = from_documents(questions, docs or [], n, top_k)
     elif data is not None:
@@ -90,15 +89,21 @@ def evaluate(
         loaded = from_generators(dataset, n)
     for warning in loaded.warnings:
         complain("warning", warning)
-    plan = Plan(loaded.sets, policies, placements, cache, codecs, tuple(decoding or ()))
+    plan = replace(plan, sets=loaded.sets)
     answers = run(plan, model=model, device=device, dtype=dtype, journal=journal)
-    rows = summarise(answers)
-    result = {"rows": [asdict(row) for row in rows]}
+    _tell(answers, model, as_json, out, html)
+
+
+def _tell(answers: list[Answer], model: str, as_json: bool, out: Path | None, html: Path | None) -> None:
+    """Print, then write: a file that cannot be written must not cost the results."""
+    from ragcache.cli.reporting import page
+    from ragcache.evaluation.summary import summarise
+
+    result = {"rows": [asdict(row) for row in summarise(answers)]}
     if as_json:
         print_json(result)
     else:
         _show(result["rows"])
-    # Last: a file that cannot be written must not cost the results.
     if out is not None:
         write_text("--out", out, json.dumps(result, indent=2) + "\n")
     if html is not None:

@@ -15,6 +15,7 @@ from rich.progress import Progress, TaskID
 
 from ragcache.cli.output import console
 from ragcache.connectors.embedder import MiniLMEmbedder
+from ragcache.decoding.caches import parse_cache
 from ragcache.decoding.denoise import DecodingOptions
 from ragcache.decoding.short_form import parse_decoding
 from ragcache.engine import Engine, load
@@ -22,12 +23,13 @@ from ragcache.evaluation.answers import Answer
 from ragcache.evaluation.examples import read_examples, read_questions
 from ragcache.evaluation.generators import Example, dataset
 from ragcache.evaluation.journal import Journal
+from ragcache.evaluation.placement import placement_named
 from ragcache.evaluation.run import Trial, evaluate
 from ragcache.pipelines.rag.chunks import chunk
 from ragcache.pipelines.rag.documents import load_documents
 from ragcache.pipelines.rag.index import DocumentIndex
-from ragcache.registry import Registry
-from ragcache.reuse.policy import ReusePolicy
+from ragcache.registry import Registry, codec_for
+from ragcache.reuse.policy import ReusePolicy, parse_policies
 
 DATASETS = ("single", "two_hop", "not_stated", "single_templates")
 EXAMPLES = 100
@@ -80,6 +82,18 @@ class Plan:
     cache: str = "dual"
     codecs: tuple[str, ...] = ("raw",)
     decoding: tuple[str, ...] = ()
+
+    @classmethod
+    def parsed(cls, policies: str, placements: str, cache: str, codecs: str, decoding: Sequence[str]) -> Plan:
+        """A plan without examples yet, from lists by commas. Raises `ConfigError` for what is unknown."""
+        chosen = parse_policies(policies)
+        places = tuple(dict.fromkeys(text.strip() for text in placements.split(",")))
+        for name in places:
+            placement_named(name)
+        parse_cache(cache)
+        parse_decoding(decoding, DecodingOptions())
+        kept = tuple(dict.fromkeys(codec_for(text.strip()).name for text in codecs.split(",")))
+        return cls({}, chosen, places, cache, kept, tuple(decoding))
 
     def trials(self) -> list[Trial]:
         """One for every data set and placement."""

@@ -56,6 +56,7 @@ Journal = Annotated[
     Path | None,
     typer.Option("--journal", help="Keep every answer in this file; an interrupted run goes on from it."),
 ]
+Out = Annotated[Path | None, typer.Option("--out", help="Write the JSON to this file too.")]
 Report = Annotated[Path | None, typer.Option("--html", help="Write a page with curves to this file.")]
 Store = Annotated[
     Path | None,

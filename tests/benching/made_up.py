@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ragcache.benching.arm import Measured
+from ragcache.benching.drive import Pace
 from ragcache.benching.systems import parse_system
 
 
@@ -15,7 +16,12 @@ def measured(system: str = "dual", **changes: Any) -> Measured:
         "seconds": 8.0,
         "latency_s": (1.0, 3.0),
         "refresh_s": (0.9, 1.0, 1.1),
+        "loaded_refresh_s": (1.0, 2.0, 4.0),
+        "refine_alone": Pace(10.0, 1.0),
+        "refine": Pace(18.0, 7.5),
+        "same": 1.0,
         "answer_tokens": 512,
+        "em": None,
         "private_kv_bytes": 1000,
         "reserved_kv_bytes": 1000,
         "page_bytes": 0,

@@ -1,4 +1,4 @@
-"""Arrivals, what a forward costs whom, and serving."""
+"""Arrivals, what is seen of forwards, and serving."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import torch
 from engine.asks import ask_about
 
-from ragcache.benching.drive import Meter, arrivals, serve
+from ragcache.benching.drive import Forward, Meter, Pace, alone_s, arrivals, serve
 from ragcache.decoding.step import Step, StepKind
 from ragcache.engine import Engine
 from ragcache.errors import ConfigError, PromptTooLongError
@@ -22,15 +22,34 @@ def step(rows: int, kind: StepKind) -> Step:
     return Step(positions, positions, positions[:1], cast(RequestKV, None), kind=kind)
 
 
-def test_a_forward_is_shared_out_by_rows() -> None:
-    meter = Meter(layers=2)
-    meter([step(30, "refresh"), step(10, "refresh"), step(60, "refine")], 1.0)
+def test_forwards_are_told_with_their_kinds_once() -> None:
+    meter = Meter()
+    meter([step(30, "refresh"), step(10, "refine")], 1.0)
     meter([step(50, "refine")], 2.0)
-    assert meter.refresh_s == pytest.approx([0.3, 0.1])
-    assert meter.kind_s == pytest.approx({"refresh": 0.4, "refine": 2.6})
-    assert meter.forward_s == pytest.approx(3.0)
-    meter.clear()
-    assert (meter.refresh_s, meter.forward_s) == ([], 0.0)
+    assert meter.take() == [Forward(("refresh", "refine"), 1.0), Forward(("refine",), 2.0)]
+    assert meter.take() == []
+
+
+def test_a_refresh_that_shared_its_forward_has_no_seconds_of_its_own() -> None:
+    forwards = [
+        Forward(("refresh",), 1.0),
+        Forward(("refresh", "refresh"), 2.0),
+        Forward(("refresh", "refine"), 1.5),
+        Forward(("probe",), 0.3),
+        Forward(("refresh",), 1.2),
+    ]
+    assert alone_s(forwards, "refresh") == (1.0, 1.2)
+
+
+def test_a_pace_is_of_forwards_without_steps_of_another_kind() -> None:
+    forwards = [
+        Forward(("refine",) * 8, 2.0),
+        Forward(("refine",) * 4, 1.0),
+        Forward(("refine", "refresh"), 9.0),
+        Forward(("refresh",), 9.0),
+    ]
+    assert Pace.of(forwards, "refine") == Pace(per_s=4.0, together=6.0)
+    assert Pace.of(forwards, "probe") is None
 
 
 def test_a_closed_loop_starts_with_everything_and_an_open_one_is_random_by_seed() -> None:

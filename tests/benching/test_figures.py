@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from benching.made_up import ANCHORS, DUAL, measured
 
-from ragcache.benching.figures import percentile, rows_of
+from ragcache.benching.figures import Refines, percentile, rows_of
 from ragcache.errors import InputError
 
 
@@ -25,6 +25,19 @@ def test_ratios_are_own_by_duals_and_the_limit_is_what_rows_imply() -> None:
     assert row.speedup == pytest.approx(2.5)
     assert row.speedup_limit == pytest.approx(4.0)
     assert row.limit_share == pytest.approx(0.625)
+
+
+def test_refreshes_under_the_load_are_apart_from_those_alone() -> None:
+    [row] = rows_of([DUAL])
+    assert (row.loaded_refresh_p50_s, row.refresh_p50_s) == (2.0, 1.0)
+    assert 3.9 < row.loaded_refresh_p99_s <= 4.0
+
+
+def test_a_batch_is_compared_with_single_runs_where_refines_ran_without_others() -> None:
+    [row] = rows_of([DUAL])
+    assert row.refines == Refines(steps_per_s=18.0, together=7.5, batch_ratio=1.8, same=1.0)
+    [row] = rows_of([measured(refine=None)])
+    assert row.refines is None
 
 
 def test_the_median_ignores_one_slow_refresh_and_p99_shows_it() -> None:

@@ -26,6 +26,10 @@ def test_every_system_serves_every_request_in_turns(model: LoadedModel) -> None:
     assert [one.system.name for one in found] == names
     for one in found:
         assert (one.requests, len(one.latency_s), len(one.refresh_s)) == (3, 3, 3 * 2)
+        assert len(one.loaded_refresh_s) == 3 * 2
+        assert one.refine_alone is not None
+        assert one.refine_alone.together == 1.0
+        assert (one.same, one.em) == (1.0, None)  # fp32: who shares a forward changes no token
         assert one.seconds >= max(one.latency_s) > 0
     dual, none, anchors, deep = found
     assert dual.live_rows == none.live_rows == 1.0
@@ -52,6 +56,18 @@ def test_rounds_are_of_a_batch_and_few_and_one_when_requests_arrive_by_themselve
     assert [len(numbers) for numbers in replace(LOAD, requests=16, batch=8).rounds()] == [8, 8]
     assert [len(numbers) for numbers in replace(LOAD, requests=100, batch=8).rounds()] == [20] * 5
     assert [len(numbers) for numbers in replace(LOAD, requests=16, rate=2.0).rounds()] == [16]
+
+
+def test_prompts_are_as_short_as_a_window_asks_for_and_no_shorter_than_can_be() -> None:
+    assert LOAD.within(128) == LOAD
+    assert LOAD.within(100).workload.prompt == 92
+    with pytest.raises(ConfigError, match="window of 20 tokens leaves 12 beside --canvas 8"):
+        LOAD.within(20)
+
+
+def test_unknown_texts_are_refused() -> None:
+    with pytest.raises(ConfigError, match="unknown --texts 'verse'; known: words, facts"):
+        replace(LOAD, texts="verse")
 
 
 @pytest.mark.parametrize("name", ["requests", "batch", "canvas", "block", "tokens_per_step"])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from ragcache.benching.models import load_model
+from ragcache.benching.models import load_model, never_stops
 from ragcache.benching.words import Words
 from ragcache.benching.workloads import DocQA
 from ragcache.errors import ConfigError, UnknownModelError
@@ -16,16 +16,19 @@ from ragcache.model.random_weights import parameter_count
 from ragcache.prompt import ChatTokenizer, tokenize
 
 
-def test_random_weights_come_in_bf16_with_nanos_tokenizer_and_do_not_stop() -> None:
+def test_random_weights_come_in_bf16_with_nanos_tokenizer() -> None:
     model = load_model("random:4m", device="cpu")
-    assert (model.name, model.dtype, model.stop_ids) == ("random:4m", "bf16", frozenset())
+    assert (model.name, model.dtype) == ("random:4m", "bf16")
+    assert model.stop_ids == {model.predictor.config.eos_id}
     assert parameter_count(model.predictor) == pytest.approx(4e6, rel=0.1)
     assert model.tokenizer.vocab_size < model.predictor.config.eos_id
     assert load_model("random:4m", device="cpu", dtype="fp32").predictor.dtype == torch.float32
 
 
-def test_a_checkpoint_does_not_stop_either(checkpoint: Path) -> None:
-    assert load_model(str(checkpoint), device="cpu").stop_ids == frozenset()
+def test_what_is_timed_does_not_stop(checkpoint: Path) -> None:
+    model = load_model(str(checkpoint), device="cpu")
+    assert model.stop_ids
+    assert never_stops(model).stop_ids == frozenset()
 
 
 def test_what_cannot_be_made_is_refused() -> None:

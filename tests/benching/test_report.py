@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import replace
 
+import pytest
 from benching.made_up import ANCHORS, DUAL
 
 from ragcache.benching.figures import rows_of
@@ -29,7 +30,7 @@ REPORT = Report(
 )
 FULL = replace(
     REPORT,
-    fit=Fit.through("acache@0.2", [(100.0, 0.1), (200.0, 0.2)]),
+    fit=Fit.through("acache@0.2", (512, 8192), [(100.0, 0.1), (200.0, 0.2)]),
     overheads=(Overhead(10, 0.001), Overhead(10_000, 0.0012)),
 )
 FIELDS = {"system", "refresh_p50_s", "requests_per_s", "peak_kv_bytes", "live_row_fraction"}
@@ -44,16 +45,27 @@ def test_json_has_the_promised_fields_and_leaves_out_what_was_not_measured() -> 
     assert found["roofline"]["share"] == 0.5
     assert found.keys().isdisjoint({"scaling", "stored"})
     assert [one["affixes"] for one in FULL.as_json()["stored"]] == [10, 10_000]
+    assert FULL.as_json()["stored_ratio"] == pytest.approx(1.2)
     assert FULL.as_json()["scaling"]["r2"] == 1.0
+    assert found["rows"][0]["em"] is None
+    assert found["rows"][0]["refines"]["batch_ratio"] == 1.8
+
+
+def test_exact_match_has_a_column_only_where_answers_are_known() -> None:
+    scored = replace(REPORT, rows=(replace(REPORT.rows[0], em=0.75),))
+    assert "<td>0.750</td>" in scored.html(created="", command="")
+    assert "exact" not in REPORT.html(created="", command="")
 
 
 def test_lines_say_the_roofline_and_the_fits() -> None:
-    assert len(REPORT.lines()) == 1
-    roofline, fit, stored = FULL.lines()
+    assert len(REPORT.lines()) == 2
+    batching, roofline, fit, stored = FULL.lines()
+    assert batching.startswith("refines of a batch of 8 / single ones: dual 1.80 (7.5 together, 100% the")
     assert "30.0 GFLOP/s" in roofline
     assert roofline.endswith("0.50")
-    assert "0.0 ms + 1000.0 us a live row, R^2 1.0000" in fit
-    assert stored.endswith("1.00 with 10, 1.20 with 10000")
+    assert "0.0 ms + 1000.0 us a live row, R^2 1.0000, at most 0% off" in fit
+    assert fit.endswith("over prompts of 512, 8192 tokens")
+    assert stored.endswith("1.00 with 10, 1.20 with 10000: 1.20 times")
 
 
 def test_the_page_is_whole_escaped_and_alone() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from benching.test_measure import LOAD
 
-from ragcache.benching.stored import fill, overheads
+from ragcache.benching.stored import Overhead, fill, growth, overheads
 from ragcache.benching.systems import parse_system
 from ragcache.engine import Engine, LoadedModel, Request
 from ragcache.registry import Registry
@@ -61,3 +61,7 @@ def test_seconds_outside_forwards_are_told_for_every_count(model: LoadedModel) -
     found = overheads(model, system, LOAD, (1, 3))
     assert [one.affixes for one in found] == [1, 3]
     assert all(0 < one.request_s < 60 for one in found)
+
+
+def test_growth_is_the_most_affixes_by_the_fewest() -> None:
+    assert growth([Overhead(10, 0.002), Overhead(10_000, 0.003)]) == pytest.approx(1.5)

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from ragcache.benching.words import Words
+from ragcache.benching.words import Words, composition
 from ragcache.benching.workloads import (
     WORKLOADS,
     Agents,
@@ -15,7 +15,6 @@ from ragcache.benching.workloads import (
     LongDocument,
     Rag,
     Workload,
-    composition,
     split,
     workload_named,
 )

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Run
+from .conftest import WINDOW, Run
 
-SMALL = ("--prompt", 160, "--canvas", 8, "--block", 4, "--requests", 2, "--batch", 2, "--device", "cpu")
+LOAD = ("--canvas", 8, "--block", 4, "--requests", 2, "--batch", 2, "--device", "cpu")
+SMALL = ("--prompt", 160, "--texts", "words", *LOAD)
 
 
 def test_json_compares_every_system_with_dual(run: Run, model: Path, tmp_path: Path) -> None:
@@ -23,6 +24,8 @@ def test_json_compares_every_system_with_dual(run: Run, model: Path, tmp_path: P
     assert anchors["live_row_fraction"] < 0.5
     assert anchors["hit_rate"] == 1.0
     assert done.json["load"]["workload"]["prompt"] == 160
+    assert anchors["em"] is None
+    assert anchors["refines"]["same"] == 1.0
     assert json.loads(out.read_text()) == done.json
     assert "<svg" in html.read_text()
 
@@ -31,9 +34,23 @@ def test_the_table_names_systems_and_the_roofline(run: Run, model: Path) -> None
     done = run("bench", "long", "--model", model, "--systems", "direct", "--rate", 100, *SMALL)
     assert done.code == 0
     lines = done.out.splitlines()
-    assert "long: 2 requests, 100 a second, batch 2; prompts of up to 160 tokens" in lines[0]
+    assert "long: 2 requests, 100 a second, batch 2; prompts of up to 160 tokens of words" in lines[0]
+    assert lines[2].split()[-1] == "dual"  # no exact match: words have no answers
     assert [line.split()[0] for line in lines[3:5]] == ["dual", "direct"]
-    assert lines[5].startswith("roofline: full refreshes of 168 rows")
+    assert lines[-1].startswith("roofline: full refreshes of 168 rows")
+
+
+def test_a_model_that_can_answer_is_asked_for_facts_and_scored(run: Run) -> None:
+    done = run("bench", "long", "--model", "nano", "--systems", "dual", "--prompt", 700, "--json", *LOAD)
+    assert (done.code, done.err) == (0, "")
+    [dual] = done.json["rows"]
+    assert dual["em"] in (0.0, 0.5, 1.0)
+    assert done.json["load"]["texts"] == "facts"
+
+
+def test_without_a_prompts_length_it_is_what_the_window_leaves(run: Run, model: Path) -> None:
+    done = run("bench", "long", "--model", model, "--systems", "dual", "--json", "--texts", "words", *LOAD)
+    assert done.json["load"]["workload"]["prompt"] == WINDOW - 8
 
 
 @pytest.mark.parametrize(
@@ -48,7 +65,8 @@ def test_the_table_names_systems_and_the_roofline(run: Run, model: Path) -> None
         (("rag", "--rate", -2), "a rate of -2 requests a second"),
         (("rag", "--prompt", 10), "a prompt of 10 tokens is too short"),
         (("rag", "--out", "/nowhere/at/all.json"), "there is no folder"),
-        (("rag", "--model", "nano"), "over the model's window"),
+        (("rag", "--model", "nano", "--prompt", 4096, "--texts", "words"), "over the model's window"),
+        (("rag", "--model", "nano", "--canvas", 2000), "give a smaller --canvas, or another workload"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(run: Run, arguments: tuple[object, ...], said: str) -> None:
