@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import atexit
-import queue
 import threading
 import time
-from collections.abc import Callable, Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 
-from ragcache.closing import Closing
 from ragcache.decoding.encode import Scaffold
+from ragcache.engine.base import BaseEngine, check_asked
 from ragcache.engine.costs import RowCost
 from ragcache.engine.exact_session import ExactSession, exact_need, exact_policy, only_in_front
 from ragcache.engine.job import Job, Ready
@@ -30,7 +29,6 @@ from ragcache.engine.waiting import WaitingQueue
 from ragcache.engine.worker import OnForward, Worker
 from ragcache.errors import (
     ConfigError,
-    EmptyQuestionError,
     EngineClosedError,
     PromptTooLongError,
 )
@@ -44,7 +42,7 @@ from ragcache.reuse.policy import ReusePolicy
 DEVICE_BYTES = 2 * 2**30
 
 
-class Engine(Closing):
+class Engine(BaseEngine):
     """Thread-safe. `submit` from anywhere; waiting requests are batched, answers never depend on peers.
 
     `registry` None builds every page anew. `match_registered` also reuses registered texts that stand
@@ -59,6 +57,8 @@ class Engine(Closing):
     that nobody waits long for others' refreshes; `max_waiting` the requests that wait. `on_forward` is called
     from the worker after every forward, with its steps and its wall seconds.
     """
+
+    model: LoadedModel
 
     def __init__(
         self,
@@ -136,6 +136,11 @@ class Engine(Closing):
         return Preview(tuple(sections), answer, config.max_tokens, policy.name)
 
     @property
+    def row_s(self) -> float:
+        """Seconds that one more row takes; see `RowCost`."""
+        return self.row_cost.row_s
+
+    @property
     def pages_peak_bytes(self) -> int:
         """The most bytes of pages that running requests used at a time, each page counted once."""
         return self._residency.peak_bytes
@@ -157,8 +162,7 @@ class Engine(Closing):
         `max_waiting` requests wait already, `EngineBusyError` is raised, or room waited for with `wait`.
         Raises `EngineClosedError` after `close`.
         """
-        if _is_blank(request.prompt):
-            raise EmptyQuestionError("the prompt is empty; ask something")
+        check_asked(request.prompt)
         job = Job(request, on_text)
         waits = self._waiting.put(job, wait=wait)
         if self._worker.died:
@@ -166,29 +170,6 @@ class Engine(Closing):
         if waits and self._prefetcher is not None:
             self._prefetcher.offer(request, lambda: job.begun or job.future.done())
         return job.future
-
-    def generate(self, requests: Sequence[Request]) -> list[Completion]:
-        """Answers in the order of `requests`, any number of them; raises the first error."""
-        futures = [self.submit(request, wait=True) for request in requests]
-        return [future.result() for future in futures]
-
-    def stream(self, request: Request) -> Generator[str, None, Completion]:
-        """Append-only pieces of the answer, one per finished block; returns the `Completion`."""
-        pieces: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        future = self.submit(request, pieces.put)
-        future.add_done_callback(lambda _: pieces.put(None))
-        sent = ""
-        try:
-            while (text := pieces.get()) is not None:
-                if len(text) > len(sent):
-                    yield text[len(sent) :]
-                    sent = text
-            completion = future.result()
-        finally:
-            future.cancel()
-        if len(completion.text) > len(sent):
-            yield completion.text[len(sent) :]
-        return completion
 
     def warm(self, texts: Sequence[str], names: Sequence[str] = ()) -> Resolved:
         """Make sure the pages of `texts` are stored; returns them with their status.
@@ -208,14 +189,8 @@ class Engine(Closing):
         return self._source.resolve(spans, need, keep=True)
 
     def warm_names(self, names: Sequence[str]) -> Resolved:
-        """`warm` for the texts of registered names, found in the engine's namespace or, where shared, there.
-
-        Raises `UnknownAffixError`; `ConfigError` without a registry.
-        """
-        if self.registry is None:
-            raise ConfigError("this engine has no registry, so it knows no names; give it one")
-        records = [self.registry.lookup_shared(name, self.namespace, self.shared) for name in names]
-        return self.warm([record.text for record in records], names)
+        """`warm` for the texts of registered names. Raises as `texts_of`."""
+        return self.warm(self.texts_of(names), names)
 
     def close(self) -> None:
         """Finish what is running, fail what still waits with `EngineClosedError`, stop the worker."""
@@ -307,8 +282,3 @@ class Engine(Closing):
             prompt = self._tokenize(request, policy)
             need = self._need(request, prompt, policy, self._profile.table(policy))
             self._source.prefetch(prompt.spans, need)
-
-
-def _is_blank(prompt: Prompt | str) -> bool:
-    texts = [prompt] if isinstance(prompt, str) else [message.text for message in prompt.messages]
-    return not any(text.strip() for text in texts)

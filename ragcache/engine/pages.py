@@ -125,16 +125,8 @@ class PageSource:
         return Resolved(pages, load_s, time.perf_counter() - started - load_s, need.codec)
 
     def registered(self, shared: Collection[str]) -> dict[str, str]:
-        """Registered texts by name, public ones if named; none when the store fails, for answers go on."""
-        if self.registry is None:
-            return {}
-        try:
-            public = self.registry.names(SHARED_NAMESPACE) if shared else ()
-            known = {record.name: record.text for record in public if record.name in shared}
-            return known | {record.name: record.text for record in self.registry.names(self.namespace)}
-        except RegistryError as error:
-            log.warning("affix store: %s", error)
-            return {}
+        """See `registered_texts`."""
+        return registered_texts(self.registry, self.namespace, shared)
 
     def prefetch(self, spans: Sequence[AffixSpan], need: Need = PLAIN) -> None:
         """Bring the pages of `spans` that are stored into memory; builds none. Raises RegistryError."""
@@ -245,6 +237,19 @@ class PageSource:
         except RegistryError as error:
             log.warning("affix store: %s", error)
             return _unstored(want, page, f"not stored: {error}")
+
+
+def registered_texts(registry: Registry | None, namespace: str, shared: Collection[str]) -> dict[str, str]:
+    """Registered texts by name, public ones if named; none when the store fails, for answers go on."""
+    if registry is None:
+        return {}
+    try:
+        public = registry.names(SHARED_NAMESPACE) if shared else ()
+        known = {record.name: record.text for record in public if record.name in shared}
+        return known | {record.name: record.text for record in registry.names(namespace)}
+    except RegistryError as error:
+        log.warning("affix store: %s", error)
+        return {}
 
 
 def _unstored(want: _Wanted, page: Page, reason: str) -> ResolvedPage:
