@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field, PrivateAttr
 
 from ragcache.connectors.langchain.engine_handle import EngineHandle
 from ragcache.connectors.langchain.marks import affix_name, content_name
-from ragcache.engine import Engine
+from ragcache.engine import BaseEngine
 from ragcache.errors import InputError, RagCacheError, RegistryError, UnknownAffixError
 
 log = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ class AffixRetriever(BaseRetriever):
             self._pool.submit(_warm, engine, texts).add_done_callback(_report)
         return named
 
-    def _name(self, engine: Engine, document: Document) -> Document:
+    def _name(self, engine: BaseEngine, document: Document) -> Document:
         """A copy that says what its text is registered as; the document as it is where that failed."""
         if engine.registry is None or not document.page_content.strip():
             return document
@@ -79,7 +79,7 @@ class AffixRetriever(BaseRetriever):
         return document.model_copy(update={"metadata": {**document.metadata, "affix": name}})
 
 
-def _is_ours(engine: Engine, name: str, text: str) -> bool:
+def _is_ours(engine: BaseEngine, name: str, text: str) -> bool:
     """Whether `name` is free or has this very text: chunks of one source must not push each other out."""
     assert engine.registry is not None
     try:
@@ -88,7 +88,7 @@ def _is_ours(engine: Engine, name: str, text: str) -> bool:
         return True
 
 
-def _warm(engine: Engine, texts: Sequence[str]) -> None:
+def _warm(engine: BaseEngine, texts: Sequence[str]) -> None:
     for text in texts:
         engine.warm([text])
 

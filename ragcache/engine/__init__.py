@@ -3,7 +3,7 @@
 from ragcache.engine.base import BaseEngine
 from ragcache.engine.engine import Engine
 from ragcache.engine.loaded_model import LoadedModel, load
-from ragcache.engine.parallel import DataParallelEngine, EngineOptions
+from ragcache.engine.parallel import DataParallelEngine, EngineOptions, start_engine
 from ragcache.engine.preview import Preview
 from ragcache.engine.request import AffixUse, Completion, Request, ReuseReport, Timings
 
@@ -20,4 +20,5 @@ __all__ = [
     "ReuseReport",
     "Timings",
     "load",
+    "start_engine",
 ]

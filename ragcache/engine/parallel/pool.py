@@ -24,8 +24,8 @@ MOST_TRIES = 2  # what is under way when two replicas die may well be the reason
 class ReplicaPool:
     """Sends errands to replicas, and sends them again, once, when a replica's process ends. Thread-safe.
 
-    A replica has room while it has fewer than `room` errands. `resident_tokens` says how many affix tokens the
-    memory of such a replica holds.
+    A replica has room while it has fewer than `room` errands. `resident_tokens` says how many affix tokens
+    the memory of such a replica holds.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The thread that keeps one replica alive: it starts the process, hears it, and starts another in its place."""
+"""The thread that keeps one replica alive: starting its process, hearing it, starting another."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@ The cost of a replica is counted in rows, of which one is a token computed throu
          + fetch_rows * affix tokens of this request that it has not in memory
 
 Affix tokens that are resident cost nothing, so requests follow their affixes. But every request that waits
-makes its replica dearer, so a hot affix spreads once waiting costs more than fetching it elsewhere. Requests with
-unknown affixes go where least is to be done. Ties go to the lower number.
+makes its replica dearer, so a hot affix spreads once waiting costs more than fetching it elsewhere. Requests
+with unknown affixes go where least is to be done. Ties go to the lower number.
 """
 
 from __future__ import annotations

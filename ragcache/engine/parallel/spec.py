@@ -60,7 +60,7 @@ class EngineOptions:
 
 @dataclass(frozen=True)
 class ReplicaSpec:
-    """One replica: `model`, `device` and `dtype` as in `load`, the options of its engine, the common store."""
+    """One replica: `model`, `device` and `dtype` as in `load`, its engine's options, the common store."""
 
     model: str
     device: str

@@ -1,8 +1,8 @@
 """Values as JSON and back: what an engine and its replicas tell each other, without pickle.
 
 Numbers, texts, None, tuples and mappings are as JSON has them or nearly so. Other values are those of the
-dataclasses in `KINDS`, by name; nothing else is made of what is read. A field that is added to one of them goes
-over the wire without a word here. Floats keep every bit.
+dataclasses in `KINDS`, by name; nothing else is made of what is read. A field that is added to one of them
+goes over the wire without a word here. Floats keep every bit.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ def _plain(value: object) -> Any:
     kind = type(value)
     if KINDS.get(kind.__name__) is not kind:
         raise ConfigError(
-            f"a {kind.__name__} of your own cannot be sent to the process of a replica; use one of ragcache's, "
-            "or an Engine in this process"
+            f"a {kind.__name__} of your own cannot be sent to a replica's process; use one of ragcache's "
+            "own, or an Engine in this process"
         )
     return {"kind": kind.__name__, "fields": {f.name: _plain(getattr(value, f.name)) for f in fields(kind)}}
 

@@ -181,13 +181,13 @@ def test_a_shared_engine_says_which_model_answers(llm: RagCacheLLM) -> None:
 def test_a_handle_loads_once_for_all_threads(
     checkpoint: Path, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loads, load = [], handle_module.load
+    loads, start = [], handle_module.start_engine
 
-    def counted(model: str, *, device: str, dtype: str) -> Any:
+    def counted(*given: Any, **options: Any) -> Any:
         loads.append(threading.get_ident())
-        return load(model, device=device, dtype=dtype)
+        return start(*given, **options)
 
-    monkeypatch.setattr(handle_module, "load", counted)
+    monkeypatch.setattr(handle_module, "start_engine", counted)
     with EngineHandle(EngineSpec(str(checkpoint), store)) as handle, ThreadPoolExecutor(4) as threads:
         engines = list(threads.map(lambda _: handle.get(), range(4)))
         assert len(loads) == 1
