@@ -1,7 +1,7 @@
-"""A process that talks like a replica, but starts at once and does as it is told: `echo`, `texts`, `wait`, `die`.
+"""A process that talks like a replica, but starts at once and does as it is told: `echo`, `texts`, `wait`, ...
 
-Its device says how it begins: `cpu` serves, `broken` tells an error, `mute` ends without a word, `other` has another
-model. `once:FILE` serves for as long as there is no such file, and makes it.
+Its device says how it begins: `cpu` serves, `broken` tells an error, `mute` ends without a word, `other` has
+another model. `once:FILE` serves if there is no such file, and makes it.
 """
 
 import json
@@ -10,13 +10,11 @@ import signal
 import sys
 from pathlib import Path
 
+COST = {"count": 2, "rows": 3.0, "seconds": 2.0, "squares": 5.0, "products": 4.0}
+
 
 def say(kind, **fields):
-    cost = {
-        "kind": "RowCost",
-        "fields": {"count": 2, "rows": 3.0, "seconds": 2.0, "squares": 5.0, "products": 4.0},
-    }
-    own = fields if kind == "Text" else {**fields, "row_cost": cost}
+    own = fields if kind == "Text" else {**fields, "row_cost": {"kind": "RowCost", "fields": COST}}
     print(json.dumps({"kind": kind, "fields": own}), flush=True)
 
 

