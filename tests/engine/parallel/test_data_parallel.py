@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
@@ -208,3 +210,22 @@ def test_what_cannot_be_started_says_why(checkpoint: Path) -> None:
         DataParallelEngine(str(checkpoint / "nothing"), devices=["cpu"])
     with pytest.raises(ConfigError, match="'cuda:63'"):
         DataParallelEngine(str(checkpoint), devices=["cuda:63"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("ending", "code"), [("pass", 0), ("os.kill(os.getpid(), 9)", -9)])
+def test_no_replica_outlives_an_interpreter_that_closed_nothing(
+    checkpoint: Path, ending: str, code: int
+) -> None:
+    script = f"""
+import os
+from ragcache.engine import DataParallelEngine, Request
+engine = DataParallelEngine({str(checkpoint)!r}, devices=["cpu", "cpu"])
+engine.submit(Request("hello"))
+print(*engine.pids, flush=True)
+{ending}
+"""
+    done = subprocess.run(  # which ends when the last process that has its stderr does
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=WAIT_S, check=False
+    )
+    assert (done.returncode, len(done.stdout.split())) == (code, 2)
