@@ -45,13 +45,18 @@ def request_errand(job: Job, footprint: Footprint) -> Errand:
         if not job.drop_if_late():  # which says how much time there was in all
             job.fail(error)
 
+    def dropped() -> bool:
+        return job.settled or job.future.cancelled()
+
     def hear(text: str) -> None:
+        if dropped():
+            return
         try:
             job.on_text(text)
         except BaseException as error:  # the caller's own mistake: other requests go on
             job.fail(error)
 
-    return Errand(ask, footprint, job.resolve, fail, hear, lambda: job.settled or job.future.cancelled())
+    return Errand(ask, footprint, job.resolve, fail, hear, dropped)
 
 
 def call_errand(

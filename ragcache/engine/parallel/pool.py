@@ -39,7 +39,7 @@ class ReplicaPool:
         self._starting = {replica.number for replica in self.replicas}
         self._homeless: list[Errand] = []  # until a replica serves
         self._lost: list[Exception] = []
-        self._closed = False
+        self._started = self._closed = False
 
     def __len__(self) -> int:
         """Replicas that serve now."""
@@ -59,6 +59,7 @@ class ReplicaPool:
             self._changed.wait_for(lambda: self._lost or not self._starting)
             if self._lost or self._outline is None:
                 raise self._lost[0]
+            self._started = True
             return self._outline
 
     def wait_for_room(self) -> None:
@@ -149,7 +150,7 @@ class ReplicaPool:
         with self._changed:
             self._lost.append(error)
             self._starting.discard(replica.number)
-        if not self._closed:
+        if self._started and not self._closed:  # before, it is raised
             log.error("no replica on %s: %s", replica.spec.device, error)
         self._leave(replica, error)
 

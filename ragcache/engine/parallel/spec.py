@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
@@ -54,7 +54,7 @@ class EngineOptions:
 
     def engine(self, model: LoadedModel, registry: Registry | None) -> Engine:
         """An engine with these options. Raises as `Engine`."""
-        given: dict[str, Any] = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        given: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
         return Engine(model, registry, **{**given, "backend": BACKENDS[self.backend]})
 
 
