@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from ragcache.connectors.langchain import EngineHandle, EngineSpec, RagCacheLLM
 from ragcache.connectors.langchain import engine_handle as handle_module
 from ragcache.engine import Engine
-from ragcache.errors import ConfigError, EngineClosedError, UnknownModelError
+from ragcache.errors import ConfigError, EngineClosedError, StoreUnavailableError, UnknownModelError
 from ragcache.prompt import Prompt
 from ragcache.reuse.policy import Direct, Full, ReusePolicy
 
@@ -197,6 +197,23 @@ def test_a_handle_loads_once_for_all_threads(
     with pytest.raises(EngineClosedError):
         handle.get()
     handle.close()
+
+
+def test_replicas_are_asked_for(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, Any] = {}
+
+    def start(model: str, registry: Any, **options: Any) -> Any:
+        asked.update(options, registry=registry)
+        raise ConfigError("no such device")
+
+    monkeypatch.setattr(handle_module, "start_engine", start)
+    llm = RagCacheLLM(model="nano", store=store, replicas=["cuda:0", "cuda:1"], namespace="tenant")
+    with pytest.raises(ConfigError, match="no such device"):
+        llm.invoke("hello")
+    assert asked["replicas"] == ("cuda:0", "cuda:1")
+    assert asked["options"].namespace == "tenant"
+    with pytest.raises(StoreUnavailableError, match="closed"):
+        asked["registry"].names()
 
 
 def test_device_and_dtype_are_followed(checkpoint: Path) -> None:
