@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragcache.engine import Engine
+from ragcache.engine import BaseEngine
 from ragcache.errors import InputError, RegistryError, UnknownAffixError
 from ragcache.pipelines.rag.chunks import chunk
 from ragcache.pipelines.rag.documents import Document, load_documents
@@ -77,7 +77,7 @@ def find_changes(
 def apply_changes(
     changes: Changes,
     registry: Registry,
-    engine: Engine | None = None,
+    engine: BaseEngine | None = None,
     *,
     on_name: Callable[[str], None] = lambda name: None,
 ) -> int:
@@ -105,7 +105,7 @@ def apply_changes(
     return built
 
 
-def _warm(engine: Engine, texts: Sequence[str]) -> int:
+def _warm(engine: BaseEngine, texts: Sequence[str]) -> int:
     pages = engine.warm(texts).pages.values()
     for page in pages:
         if page.reason:

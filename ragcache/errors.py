@@ -25,6 +25,7 @@ RagCacheError
 │   ├── EngineClosedError      the engine was closed before the request was done
 │   ├── EngineBusyError        as many requests wait already as the engine lets wait
 │   ├── WorkerDiedError        the engine's thread ended unexpectedly; the next request starts another
+│   ├── ReplicaDiedError       the process of a replica ended, and no other could do what it was asked
 │   ├── RequestTooLargeError   the request alone needs more memory than all may have
 │   ├── RequestCancelledError  the caller cancelled the request
 │   └── RequestTimeoutError    the request was not done within its time (also a TimeoutError)
@@ -159,6 +160,10 @@ class EngineBusyError(EngineError):
 
 class WorkerDiedError(EngineError):
     """The engine's thread ended unexpectedly, and this request with it; the cause says why."""
+
+
+class ReplicaDiedError(EngineError):
+    """The process of a replica ended, and no other could do what it was asked; its stderr may say why."""
 
 
 class RequestTooLargeError(EngineError):

@@ -14,7 +14,7 @@ from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackMana
 from langchain_core.outputs import ChatGenerationChunk, GenerationChunk
 from langchain_core.rate_limiters import BaseRateLimiter
 
-from ragcache.engine import Completion, Engine, Request
+from ragcache.engine import BaseEngine, Completion, Request
 from ragcache.errors import EngineBusyError, RagCacheError
 
 Chunk = TypeVar("Chunk", GenerationChunk, ChatGenerationChunk)
@@ -31,7 +31,7 @@ def cancelling() -> Iterator[list[Future[Completion]]]:
             future.cancel()
 
 
-async def submit_async(engine: Engine, request: Request) -> Future[Completion]:
+async def submit_async(engine: BaseEngine, request: Request) -> Future[Completion]:
     """Queue `request`, once there is room; the event loop is never blocked."""
     try:
         return engine.submit(request)
@@ -53,7 +53,7 @@ async def take_turn_async(limiter: BaseRateLimiter | None, calls: int) -> None:
             await limiter.aacquire(blocking=True)
 
 
-def answers(engine: Engine, requests: Sequence[Request], *, retries: int) -> list[Completion]:
+def answers(engine: BaseEngine, requests: Sequence[Request], *, retries: int) -> list[Completion]:
     """Answers in order; a forward that raised is tried again with the whole call, up to `retries` times."""
     for attempt in count():
         try:
@@ -67,7 +67,7 @@ def answers(engine: Engine, requests: Sequence[Request], *, retries: int) -> lis
     raise AssertionError("unreachable")
 
 
-async def answers_async(engine: Engine, requests: Sequence[Request], *, retries: int) -> list[Completion]:
+async def answers_async(engine: BaseEngine, requests: Sequence[Request], *, retries: int) -> list[Completion]:
     """As `answers`; the event loop is never blocked."""
     for attempt in count():
         try:
@@ -82,7 +82,7 @@ async def answers_async(engine: Engine, requests: Sequence[Request], *, retries:
 
 
 def chunks(
-    engine: Engine,
+    engine: BaseEngine,
     request: Request,
     to_chunk: Callable[[str | Completion], Chunk],
     run_manager: CallbackManagerForLLMRun | None,
@@ -97,7 +97,7 @@ def chunks(
 
 
 async def chunks_async(
-    engine: Engine,
+    engine: BaseEngine,
     request: Request,
     to_chunk: Callable[[str | Completion], Chunk],
     run_manager: AsyncCallbackManagerForLLMRun | None,
@@ -111,13 +111,13 @@ async def chunks_async(
             yield chunk
 
 
-def pieces(engine: Engine, request: Request) -> Generator[str | Completion]:
+def pieces(engine: BaseEngine, request: Request) -> Generator[str | Completion]:
     """The answer in append-only pieces, at last the `Completion`. Closing it early cancels the request."""
     completion = yield from engine.stream(request)
     yield completion
 
 
-async def pieces_async(engine: Engine, request: Request) -> AsyncGenerator[str | Completion]:
+async def pieces_async(engine: BaseEngine, request: Request) -> AsyncGenerator[str | Completion]:
     """As `pieces`; the event loop is never blocked."""
     loop = asyncio.get_running_loop()
     queue: asyncio.Queue[str | None] = asyncio.Queue()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 from ragcache.closing import Closing
-from ragcache.engine import Engine, load
+from ragcache.engine import BaseEngine, EngineOptions, start_engine
 from ragcache.engine.placement import parse_dtype
 from ragcache.errors import ConfigError, EngineClosedError
 from ragcache.registry import Registry
@@ -23,7 +24,8 @@ class EngineSpec:
     `device` and `dtype` are as in `ragcache.engine.load`; an unknown dtype raises `ConfigError` at once, what
     this machine lacks when the model is loaded.
     `match_registered` also reuses texts registered in the store that stand unmarked in a prompt. `remote`,
-    `namespace` and `shared` are as in `Registry` and `Engine`.
+    `namespace` and `shared` are as in `Registry` and `Engine`. With `replicas`, devices instead of the one,
+    the model is loaded once for each, in processes of their own (`DataParallelEngine`).
     """
 
     model: str = "nano"
@@ -35,6 +37,7 @@ class EngineSpec:
     namespace: str = "default"
     shared: tuple[str, ...] = ()
     dtype: str = "auto"
+    replicas: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         parse_dtype(self.dtype)
@@ -49,13 +52,13 @@ class EngineHandle(Closing):
 
     def __init__(self, spec: EngineSpec) -> None:
         self.spec = spec
-        self._engine: Engine | None = None
+        self._engine: BaseEngine | None = None
         self._lent = False
         self._closed = False
         self._lock = threading.Lock()
 
     @classmethod
-    def of(cls, engine: Engine) -> EngineHandle:
+    def of(cls, engine: BaseEngine) -> EngineHandle:
         """A handle on the caller's own engine, which `close` leaves open; it cannot be pickled."""
         model = engine.model
         spec = EngineSpec(model.name, None, model.device, engine.max_batch, engine.match_registered)
@@ -64,7 +67,7 @@ class EngineHandle(Closing):
         handle._engine, handle._lent = engine, True
         return handle
 
-    def get(self) -> Engine:
+    def get(self) -> BaseEngine:
         """The engine, loaded now if need be.
 
         Raises what loading a model or opening a store raises, and `EngineClosedError` after `close`.
@@ -76,7 +79,7 @@ class EngineHandle(Closing):
             self._engine = engine
             return engine
 
-    async def aget(self) -> Engine:
+    async def aget(self) -> BaseEngine:
         """As `get`; the event loop goes on while the model is loaded."""
         engine = self._engine
         return engine if engine is not None else await asyncio.to_thread(self.get)
@@ -89,7 +92,7 @@ class EngineHandle(Closing):
     @property
     def window(self) -> int | None:
         """Tokens that prompt and answer may have together; None before the model is loaded."""
-        return None if self._engine is None else self._engine.model.predictor.config.max_tokens
+        return None if self._engine is None else self._engine.model.config.max_tokens
 
     @property
     def codec(self) -> str:
@@ -120,15 +123,25 @@ class EngineHandle(Closing):
     def __repr__(self) -> str:
         return f"EngineHandle({self.spec})"
 
-    def _load(self) -> Engine:
+    def _load(self) -> BaseEngine:
         spec = self.spec
-        model = load(spec.model, device=spec.device, dtype=spec.dtype)
-        registry = None if spec.store is None else Registry(spec.store, remote=spec.remote)
-        return Engine(
-            model,
-            registry,
+        options = EngineOptions(
             max_batch=spec.max_batch,
             match_registered=spec.match_registered,
             namespace=spec.namespace,
             shared=spec.shared,
         )
+        with ExitStack() as stack:
+            registry = None
+            if spec.store is not None:
+                registry = stack.enter_context(Registry(spec.store, remote=spec.remote))
+            engine = start_engine(
+                spec.model,
+                registry,
+                device=spec.device,
+                replicas=spec.replicas,
+                dtype=spec.dtype,
+                options=options,
+            )
+            stack.pop_all()  # `close` sees to the registry
+        return engine

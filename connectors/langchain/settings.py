@@ -42,7 +42,7 @@ CALL_OPTIONS = (
     "codec",
     "affixes",
 )
-_SPEC = ("model", "store", "device", "dtype", "remote", "namespace", "shared")
+_SPEC = ("model", "store", "device", "dtype", "remote", "namespace", "shared", "replicas")
 
 # pydantic cannot look into a policy, which may hold anyone's criterion; `chosen_policy` checks it.
 _Policy: TypeAlias = Annotated[ReusePolicy | str | None, GetPydanticSchema(lambda *_: any_schema())]
@@ -52,7 +52,7 @@ class EngineSettings(BaseModel):
     """Fields shared by all faces of one engine. Construction loads nothing; unknown fields are refused.
 
     Give `engine` to share one, else `model`, `store`, `device`, `dtype` and `remote` say what to load on
-    first use.
+    first use; with `replicas`, devices, the model is loaded on each of them, in processes of their own.
     Names and pages are those of `namespace`; affixes named in `shared` may be the public ones.
     `max_tokens` and `block_length` are in tokens, `timeout` in seconds from the call on; `max_retries` is how
     often a call is made again whose forward raised. `steps` are denoising steps per block, None commits
@@ -74,6 +74,7 @@ class EngineSettings(BaseModel):
     remote: str | None = Field(default=None, frozen=True)
     namespace: str = Field(default="default", frozen=True)
     shared: tuple[str, ...] = Field(default=(), frozen=True)
+    replicas: tuple[str, ...] = Field(default=(), frozen=True)
     max_tokens: int = 32
     block_length: int | None = None
     steps: int | None = None
@@ -100,8 +101,9 @@ class EngineSettings(BaseModel):
         given = {name: values[name] for name in _SPEC if name in values}
         if given.get("store") is not None:
             given["store"] = Path(given["store"])
-        if "shared" in given:
-            given["shared"] = tuple(given["shared"])
+        for name in ("shared", "replicas"):
+            if name in given:
+                given[name] = tuple(given[name])
         if handle is None:
             handle = EngineHandle(EngineSpec(**given))
         if not isinstance(handle, EngineHandle):

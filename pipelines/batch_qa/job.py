@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ragcache.decoding.denoise import DecodingOptions
-from ragcache.engine import Completion, Engine, Request
+from ragcache.engine import BaseEngine, Completion, Request
 from ragcache.errors import RagCacheError
 from ragcache.pipelines.batch_qa.results import Results
 from ragcache.pipelines.batch_qa.rows import Failure, Format, Question
@@ -74,7 +74,7 @@ class Summary:
 class Job:
     """Questions in, rows out. Answers do not depend on their order or on what is asked beside them."""
 
-    engine: Engine
+    engine: BaseEngine
     results: Results
     options: DecodingOptions = field(default_factory=DecodingOptions)
     form: Format = "simple"
@@ -91,7 +91,7 @@ class Job:
         for failure in (one for one in todo if isinstance(one, Failure)):
             self._fail(failure, summary, on_row)
         self._ask(in_order(one for one in todo if isinstance(one, Question)), summary, on_row)
-        summary.row_s = self.engine.row_cost.row_s
+        summary.row_s = self.engine.row_s
         summary.seconds = time.perf_counter() - started
         return summary
 
@@ -156,7 +156,7 @@ def in_order(questions: Iterable[Question]) -> list[Question]:
     return sorted(questions, key=lambda question: (question.affixes, length(question)))
 
 
-def preview(engine: Engine, question: Question, options: DecodingOptions) -> dict[str, Any]:
+def preview(engine: BaseEngine, question: Question, options: DecodingOptions) -> dict[str, Any]:
     """What a question would need: prompt tokens, affixes and how many of their pages are there already.
 
     `over` is by how many tokens prompt and answer exceed the model's window, 0 if they fit.

@@ -12,7 +12,7 @@ from typing import Self
 from ragcache.closing import Closing
 from ragcache.connectors.embedder import Embedder, MiniLMEmbedder
 from ragcache.decoding.denoise import DecodingOptions
-from ragcache.engine import Completion, Engine, Request, load
+from ragcache.engine import BaseEngine, Completion, Engine, Request, load
 from ragcache.errors import ConfigError, DocumentError, EmptyQuestionError, InputError, RegistryError
 from ragcache.pipelines.rag.chunks import Chunk, chunk
 from ragcache.pipelines.rag.citations import Citation, cite
@@ -45,7 +45,7 @@ class RagPipeline(Closing):
     def __init__(
         self,
         documents: Sequence[Document],
-        engine: Engine,
+        engine: BaseEngine,
         embeddings: Embedder,
         *,
         top_k: int = 4,
@@ -61,7 +61,7 @@ class RagPipeline(Closing):
     def from_folder(
         cls,
         folder: Path | str,
-        engine: Engine | None = None,
+        engine: BaseEngine | None = None,
         embeddings: Embedder | None = None,
         *,
         model: str = "nano",
@@ -146,7 +146,7 @@ class RagPipeline(Closing):
                 self.engine.registry.register(name, text, namespace=self.engine.namespace)
 
 
-def _follow(folder: Path, prefix: str, engine: Engine) -> Changes:
+def _follow(folder: Path, prefix: str, engine: BaseEngine) -> Changes:
     """The store made as the folder is."""
     if engine.registry is None:
         raise ConfigError("the engine has no registry, so nothing can follow the folder; give it one")

@@ -12,7 +12,7 @@ from ragcache.cli.stores import StoreChoice, store_folder
 from ragcache.connectors.embedder import MiniLMEmbedder
 from ragcache.decoding.denoise import DecodingOptions
 from ragcache.decoding.short_form import parse_decoding
-from ragcache.engine import Engine, LoadedModel, load
+from ragcache.engine import Engine, EngineOptions, LoadedModel, load
 from ragcache.engine.placement import parse_dtype
 from ragcache.errors import ConfigError
 from ragcache.pipelines.rag.documents import Document
@@ -34,6 +34,7 @@ class Settings:
     policy: ReusePolicy
     codec: str
     decoding: DecodingOptions
+    replicas: tuple[str, ...] = ()
 
     @classmethod
     def checked(
@@ -41,6 +42,7 @@ class Settings:
         *,
         model: str,
         device: str,
+        replicas: Sequence[str] = (),
         dtype: str = "auto",
         top_k: int,
         budget: float | None,
@@ -53,6 +55,8 @@ class Settings:
         """Settings from the options of the command line. Raises `ConfigError`."""
         if top_k < 1:
             raise ConfigError(f"--top-k must be at least 1, not {top_k}")
+        if replicas and device != "auto":
+            raise ConfigError("--device and --replica exclude each other; name each device with --replica")
         if policy is not None:
             chosen = parse_policy(policy)
         else:
@@ -62,7 +66,7 @@ class Settings:
             options = DecodingOptions(max_tokens=max_tokens, seed=seed)
         options = parse_decoding(decoding or (), options)
         parse_dtype(dtype)
-        return cls(model, device, dtype, top_k, chosen, codec_for(codec).name, options)
+        return cls(model, device, dtype, top_k, chosen, codec_for(codec).name, options, tuple(replicas))
 
 
 @contextmanager
@@ -87,13 +91,13 @@ def answering(
 
 def engine_for(model: LoadedModel, registry: Registry, settings: Settings, store: StoreChoice) -> Engine:
     """The engine that settings and store ask for. Raises `ConfigError`."""
-    return Engine(
-        model,
-        registry,
-        policy=settings.policy,
-        codec=settings.codec,
-        namespace=store.namespace,
-        shared=store.shared,
+    return engine_options(settings, store).engine(model, registry)
+
+
+def engine_options(settings: Settings, store: StoreChoice) -> EngineOptions:
+    """What settings and store say of an engine."""
+    return EngineOptions(
+        policy=settings.policy, codec=settings.codec, namespace=store.namespace, shared=tuple(store.shared)
     )
 
 

@@ -50,6 +50,7 @@ def batch(
     shared: options.Shared = None,
     codec: options.Codec = "raw",
     device: options.Device = "auto",
+    replica: options.Replica = None,
     dtype: options.Dtype = "auto",
     as_json: options.Json = False,
 ) -> None:
@@ -65,6 +66,7 @@ def batch(
     settings = Settings.checked(
         model=model,
         device=device,
+        replicas=replica or (),
         dtype=dtype,
         top_k=top_k,
         budget=budget,

@@ -11,11 +11,11 @@ from typing import Any
 
 from rich.progress import Progress
 
-from ragcache.cli.answering import Settings, engine_for
+from ragcache.cli.answering import Settings, engine_options
 from ragcache.cli.output import complain, console
 from ragcache.cli.stores import StoreChoice
 from ragcache.connectors.embedder import MiniLMEmbedder
-from ragcache.engine import Engine, load
+from ragcache.engine import BaseEngine, start_engine
 from ragcache.errors import ConfigError, InputError, RagCacheError
 from ragcache.pipelines.batch_qa import Failure, Job, Library, Question, Results, read_questions
 from ragcache.pipelines.batch_qa.job import preview
@@ -82,7 +82,7 @@ def preview_batch(files: Files, settings: Settings, store: StoreChoice) -> Itera
             yield asdict(one) if isinstance(one, Failure) else _previewed(engine, one, settings)
 
 
-def _previewed(engine: Engine, question: Question, settings: Settings) -> dict[str, Any]:
+def _previewed(engine: BaseEngine, question: Question, settings: Settings) -> dict[str, Any]:
     try:
         return preview(engine, question, settings.decoding)
     except RagCacheError as error:
@@ -91,7 +91,7 @@ def _previewed(engine: Engine, question: Question, settings: Settings) -> dict[s
 
 def _prepare(
     files: Files, settings: Settings, store: StoreChoice, stack: ExitStack
-) -> tuple[list[Question | Failure], Engine]:
+) -> tuple[list[Question | Failure], BaseEngine]:
     lines = files.lines()
     library = Library((), None, top_k=settings.top_k)
     if files.docs:
@@ -104,5 +104,12 @@ def _prepare(
     if not found:
         raise InputError(f"{source}: holds no question; write one JSON object a line")
     registry = stack.enter_context(store.open())
-    model = load(settings.model, device=settings.device, dtype=settings.dtype)
-    return found, stack.enter_context(engine_for(model, registry, settings, store))
+    engine = start_engine(
+        settings.model,
+        registry,
+        device=settings.device,
+        replicas=settings.replicas,
+        dtype=settings.dtype,
+        options=engine_options(settings, store),
+    )
+    return found, stack.enter_context(engine)

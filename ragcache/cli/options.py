@@ -47,6 +47,15 @@ Model = Annotated[
     str, typer.Option("--model", help="nano, a checkpoint folder, or a hub id: org/name, org/name@revision.")
 ]
 Device = Annotated[str, typer.Option("--device", help="auto, cpu, cuda, cuda:N, or several: cuda:0,cuda:1.")]
+Replica = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--replica",
+        metavar="DEVICE",
+        help="A process with a copy of the model on this device, instead of --device; repeatable.",
+        show_default=False,
+    ),
+]
 Dtype = Annotated[
     str,
     typer.Option("--dtype", help="To compute in: auto, bf16, fp16 or fp32; int8 rounds the weights alone."),

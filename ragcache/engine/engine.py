@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import atexit
-import queue
 import time
-from collections.abc import Callable, Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
 from functools import partial
 
-from ragcache.closing import Closing
 from ragcache.engine.affix_reuse import reuse_of
-from ragcache.engine.answer import Pieces
+from ragcache.engine.base import BaseEngine
 from ragcache.engine.costs import RowCost
 from ragcache.engine.job import Job, Ready
+from ragcache.engine.known_texts import KnownTexts
 from ragcache.engine.kv_pool import Grant, KVPool
 from ragcache.engine.loaded_model import LoadedModel
 from ragcache.engine.pages import Need, PageSource, Resolved
@@ -27,7 +26,7 @@ from ragcache.engine.session import check_window, private_columns
 from ragcache.engine.supervisor import Supervisor
 from ragcache.engine.waiting import WaitingQueue
 from ragcache.engine.worker import OnForward, Worker
-from ragcache.errors import ConfigError, EmptyQuestionError, PromptTooLongError
+from ragcache.errors import ConfigError, PromptTooLongError
 from ragcache.model.attention import Backend, GatherKV
 from ragcache.model.private_memory import FreshMemory
 from ragcache.prompt import NOTHING, AffixSpan, Prompt, SpanIndex, TokenizedPrompt, tokenize
@@ -39,7 +38,7 @@ from ragcache.threads import in_own_thread
 DEVICE_BYTES = 2 * 2**30
 
 
-class Engine(Closing):
+class Engine(BaseEngine):
     """Thread-safe. `submit` from anywhere; waiting requests are batched, answers never depend on peers.
 
     `policy` may be in short form, such as `acache@0.2`. `registry` None builds every page anew.
@@ -56,6 +55,8 @@ class Engine(Closing):
     `max_waiting` the requests that wait. `on_forward` is called from the worker after every forward, with its
     steps and its wall seconds.
     """
+
+    model: LoadedModel
 
     def __init__(
         self,
@@ -91,6 +92,7 @@ class Engine(Closing):
         self.namespace, self.shared = check_name(namespace, "namespace"), tuple(shared)
         self._reuse = reuse_of(model, profiles)
         self._source = PageSource(model, registry, self.namespace)
+        self._known = KnownTexts(registry, self.namespace)
         memory = FreshMemory(model.predictor.config, model.predictor.dtype, model.predictor.devices)
         self.private_kv = KVPool(memory, model.predictor.kv_bytes(1), kv_bytes)
         made = partial(self.backend.resident, **vars(memory))
@@ -129,6 +131,11 @@ class Engine(Closing):
         return Preview(tuple(sections), answer, config.max_tokens, ready.policy.name)
 
     @property
+    def row_s(self) -> float:
+        """Seconds that one more row takes; see `RowCost`."""
+        return self.row_cost.row_s
+
+    @property
     def pages_peak_bytes(self) -> int:
         """The most bytes of pages that running requests used at a time, each page counted once."""
         return self._residency.peak_bytes
@@ -149,36 +156,12 @@ class Engine(Closing):
         `max_waiting` requests wait already, `EngineBusyError` is raised, or room waited for with `wait`.
         Raises `EngineClosedError` after `close`.
         """
-        if request.is_blank:
-            raise EmptyQuestionError("the prompt is empty; ask something")
+        request.check_asked()
         job = Job(request, on_text)
         waits = self._workers.submit(job, wait=wait)
         if waits and self._prefetcher is not None:
             self._prefetcher.offer(job)
         return job.future
-
-    def submit_pieces(self, request: Request, put: Callable[[str | None], None]) -> Future[Completion]:
-        """`submit`; `put` gets the answer in append-only pieces, one per finished block, and None at last."""
-        pieces = Pieces(put)
-        future = self.submit(request, pieces.grow)
-        future.add_done_callback(pieces.finish)
-        return future
-
-    def generate(self, requests: Sequence[Request]) -> list[Completion]:
-        """Answers in the order of `requests`, any number of them; raises the first error."""
-        futures = [self.submit(request, wait=True) for request in requests]
-        return [future.result() for future in futures]
-
-    def stream(self, request: Request) -> Generator[str, None, Completion]:
-        """Append-only pieces of the answer, one per finished block; returns the `Completion`."""
-        pieces: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        future = self.submit_pieces(request, pieces.put)
-        try:
-            while (piece := pieces.get()) is not None:
-                yield piece
-            return future.result()
-        finally:
-            future.cancel()
 
     def warm(self, texts: Sequence[str], names: Sequence[str] = ()) -> Resolved:
         """Make sure the pages of `texts` are stored; returns them with their status.
@@ -198,14 +181,8 @@ class Engine(Closing):
         return self._workers.run(lambda: self._source.resolve(spans, need, keep=True))
 
     def warm_names(self, names: Sequence[str]) -> Resolved:
-        """`warm` for the texts of registered names, found in the engine's namespace or, where shared, there.
-
-        Raises `UnknownAffixError`; `ConfigError` without a registry.
-        """
-        if self.registry is None:
-            raise ConfigError("this engine has no registry, so it knows no names; give it one")
-        records = [self.registry.lookup_shared(name, self.namespace, self.shared) for name in names]
-        return self.warm([record.text for record in records], names)
+        """`warm` for the texts of registered names. Raises as `texts_of`."""
+        return self.warm(self.texts_of(names), names)
 
     def close(self) -> None:
         """Finish what is running, fail what still waits with `EngineClosedError`, stop the worker."""
@@ -281,7 +258,7 @@ class Engine(Closing):
         return self._reuse.usable(found)
 
     def _registered(self, shared: Collection[str]) -> SpanIndex:
-        return self._source.registered({*self.shared, *shared}) if self.match_registered else NOTHING
+        return self._known.of({*self.shared, *shared}) if self.match_registered else NOTHING
 
     def _need(self, request: Request, ready: Ready) -> Need:
         codec, shared = request.codec or self.codec, (*self.shared, *request.shared)

@@ -50,6 +50,11 @@ class LoadedModel:
         return self.predictor
 
     @property
+    def config(self) -> ModelConfig:
+        """Sizes and switches."""
+        return self.predictor.config
+
+    @property
     def dtype(self) -> str:
         """What to ask for (`load(dtype=...)`) to have such a model again."""
         return INT8 if self.adapter == INT8 else name_of(self.predictor.dtype)

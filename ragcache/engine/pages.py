@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from ragcache.decoding.encode import ALONE, Scaffold, encode_affixes
 from ragcache.engine.costs import CostModel
@@ -15,12 +14,10 @@ from ragcache.engine.loaded_model import LoadedModel
 from ragcache.engine.request import AffixStatus
 from ragcache.errors import InputError, RegistryError
 from ragcache.page import Page
-from ragcache.prompt import NOTHING, AffixSpan, SpanIndex
+from ragcache.prompt import AffixSpan
 from ragcache.registry import DEFAULT_NAMESPACE, SHARED_NAMESPACE, AffixKey, Registry, codec_for
-from ragcache.registry.names import NO_TEXTS, Texts
 
 log = logging.getLogger(__name__)
-INDEXES = 8  # sets of shared names whose searches are kept
 
 
 @dataclass(frozen=True)
@@ -108,7 +105,6 @@ class PageSource:
         self.registry = registry
         self.namespace = namespace
         self.costs = CostModel()
-        self._index = lru_cache(INDEXES)(_index)
 
     def resolve(self, spans: Sequence[AffixSpan], need: Need = PLAIN, *, keep: bool = False) -> Resolved:
         """A page for every distinct affix of `spans`; missing ones are encoded in one forward and stored.
@@ -128,21 +124,6 @@ class PageSource:
         if missing:
             pages |= self._build(missing)
         return Resolved(pages, load_s, time.perf_counter() - started - load_s, need.codec)
-
-    def registered(self, shared: Collection[str]) -> SpanIndex:
-        """Finds registered texts, public ones if named; none when the store fails, for answers go on.
-
-        As long as nothing changed it is the same object, and costs the same however many there are.
-        """
-        if self.registry is None:
-            return NOTHING
-        try:
-            public = self.registry.texts(SHARED_NAMESPACE) if shared else NO_TEXTS
-            own = self.registry.texts(self.namespace)
-        except RegistryError as error:
-            log.warning("affix store: %s", error)
-            return NOTHING
-        return self._index(own, public, frozenset(name for name in shared if name in public.by_name))
 
     def prefetch(self, spans: Sequence[AffixSpan], need: Need = PLAIN) -> None:
         """Bring the pages of `spans` that are stored into memory; builds none. Raises RegistryError."""
@@ -263,11 +244,6 @@ class PageSource:
         except RegistryError as error:
             log.warning("affix store: %s", error)
             return _unstored(want, page, f"not stored: {error}")
-
-
-def _index(own: Texts, public: Texts, shared: frozenset[str]) -> SpanIndex:
-    named = {name: text for name, text in public.by_name.items() if name in shared}
-    return SpanIndex(named | dict(own.by_name))
 
 
 def _unstored(want: _Wanted, page: Page, reason: str) -> ResolvedPage:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ragcache.decoding.denoise import DecodingOptions
 from ragcache.engine.trace import Trace
-from ragcache.errors import ConfigError
+from ragcache.errors import ConfigError, EmptyQuestionError
 from ragcache.prompt import Prompt
 from ragcache.registry import codec_for
 from ragcache.reuse.policy import ReusePolicy, as_policy
@@ -61,12 +61,12 @@ class Request:
         if self.codec is not None:
             codec_for(self.codec)
 
-    @property
-    def is_blank(self) -> bool:
-        """Whether it asks nothing."""
+    def check_asked(self) -> None:
+        """Raise `EmptyQuestionError` for a prompt of blanks."""
         prompt = self.prompt
         texts = [prompt] if isinstance(prompt, str) else [message.text for message in prompt.messages]
-        return not any(text.strip() for text in texts)
+        if not any(text.strip() for text in texts):
+            raise EmptyQuestionError("the prompt is empty; ask something")
 
 
 @dataclass(frozen=True)

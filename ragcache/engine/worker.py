@@ -129,8 +129,8 @@ class Worker(threading.Thread):
         steps = [job.step for job in jobs if job.step is not None]
         started = time.perf_counter()
         logits = forward(self._predictor, steps)
-        if self._predictor.device.type == "cuda":  # until now it was only launched
-            torch.cuda.synchronize()
+        if logits[0].is_cuda:  # until now it was only launched; the current device may be another
+            torch.cuda.synchronize(logits[0].device)
         seconds, layers = time.perf_counter() - started, self._predictor.config.layers
         self._row_cost.add(sum(step.cost(layers) for step in steps), seconds)
         for job, share_s in zip(jobs, shares_s(steps, seconds, layers), strict=True):

@@ -23,6 +23,7 @@ from ragcache.registry.key import AffixKey
 from ragcache.registry.records import RegistryStats, StoreUsage, Usage
 from ragcache.registry.remote import Remote, RemoteStats
 from ragcache.registry.room import Limits, check_bytes
+from ragcache.registry.settings import RegistrySettings
 from ragcache.registry.sharing import SharedPages
 from ragcache.registry.tier import MemoryTier
 from ragcache.registry.usage import usage_of
@@ -68,6 +69,9 @@ class Registry(KeptStore, Closing):
     ) -> None:
         limits = Limits(limit_bytes, dict(quotas or {}))
         check_bytes("memory_bytes", memory_bytes, least=0)
+        self.settings = RegistrySettings.of(
+            Path(path), limit_bytes, memory_bytes, limits.quotas, eviction, remote, encryption_key
+        )
         self._memory = MemoryTier(memory_bytes)
         key = key_from_environment() if encryption_key is None else encryption_key
         cipher = None if key is None else Cipher(key)

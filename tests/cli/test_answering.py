@@ -32,6 +32,12 @@ def test_decoding_options_come_beside_length_and_seed() -> None:
         Settings.checked(**USUAL, decoding=["top_q=0.9"])
 
 
+def test_replicas_take_the_place_of_the_device() -> None:
+    assert Settings.checked(**USUAL, replicas=["cpu", "cpu"]).replicas == ("cpu", "cpu")
+    with pytest.raises(ConfigError, match="--replica"):
+        Settings.checked(**{**USUAL, "device": "cpu"}, replicas=["cpu"])
+
+
 def test_eval_decodes_as_it_was_told_and_its_journal_says_so() -> None:
     plain, told = (
         Plan({"mine": []}, (Full,), ("prefix",), "prefix", decoding=decoding)

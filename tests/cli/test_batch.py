@@ -53,6 +53,15 @@ def test_all_fine(batch: Batch) -> None:
     assert {key: row["error"] for key, row in batch.rows().items()} == {"1": None, "2": None}
 
 
+@pytest.mark.slow
+def test_replicas_answer_as_one_engine_does(batch: Batch) -> None:
+    assert batch(LINES).code == 0
+    expected = {key: row["answer"] for key, row in batch.rows().items()}
+    result = batch(LINES, "--overwrite", "--replica", "cpu", "--replica", "cpu", "--json")
+    assert (result.code, result.json["ok"]) == (0, 2)
+    assert {key: row["answer"] for key, row in batch.rows().items()} == expected
+
+
 def test_some_failed_then_mended(batch: Batch) -> None:
     assert batch([*LINES, BAD]).code == 1
     assert batch.rows()["3"]["error"]["code"] == "missing_document"

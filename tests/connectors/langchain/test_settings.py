@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from ragcache.connectors.langchain import EngineHandle, EngineSpec, RagCacheLLM
 from ragcache.connectors.langchain import engine_handle as handle_module
 from ragcache.engine import Engine
-from ragcache.errors import ConfigError, EngineClosedError, UnknownModelError
+from ragcache.errors import ConfigError, EngineClosedError, StoreUnavailableError, UnknownModelError
 from ragcache.prompt import Prompt
 from ragcache.reuse.policy import Direct, Full, ReusePolicy
 
@@ -181,13 +181,13 @@ def test_a_shared_engine_says_which_model_answers(llm: RagCacheLLM) -> None:
 def test_a_handle_loads_once_for_all_threads(
     checkpoint: Path, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loads, load = [], handle_module.load
+    loads, start = [], handle_module.start_engine
 
-    def counted(model: str, *, device: str, dtype: str) -> Any:
+    def counted(*given: Any, **options: Any) -> Any:
         loads.append(threading.get_ident())
-        return load(model, device=device, dtype=dtype)
+        return start(*given, **options)
 
-    monkeypatch.setattr(handle_module, "load", counted)
+    monkeypatch.setattr(handle_module, "start_engine", counted)
     with EngineHandle(EngineSpec(str(checkpoint), store)) as handle, ThreadPoolExecutor(4) as threads:
         engines = list(threads.map(lambda _: handle.get(), range(4)))
         assert len(loads) == 1
@@ -197,6 +197,23 @@ def test_a_handle_loads_once_for_all_threads(
     with pytest.raises(EngineClosedError):
         handle.get()
     handle.close()
+
+
+def test_replicas_are_asked_for(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, Any] = {}
+
+    def start(model: str, registry: Any, **options: Any) -> Any:
+        asked.update(options, registry=registry)
+        raise ConfigError("no such device")
+
+    monkeypatch.setattr(handle_module, "start_engine", start)
+    llm = RagCacheLLM(model="nano", store=store, replicas=["cuda:0", "cuda:1"], namespace="tenant")
+    with pytest.raises(ConfigError, match="no such device"):
+        llm.invoke("hello")
+    assert asked["replicas"] == ("cuda:0", "cuda:1")
+    assert asked["options"].namespace == "tenant"
+    with pytest.raises(StoreUnavailableError, match="closed"):
+        asked["registry"].names()
 
 
 def test_device_and_dtype_are_followed(checkpoint: Path) -> None:
