@@ -131,7 +131,7 @@ class Arm:
 def open_arm(
     model: LoadedModel, registry: Registry, system: System, load: Load, asked: Asked
 ) -> Iterator[Arm]:
-    """The arm of `system`, warmed up, with every affix in the store."""
+    """The arm of `system`, warmed up, with every affix that a prompt names in the store."""
     backend: Backend = SegmentBackend() if system.policy.reuses else GatherKV
     store = registry if system.policy.reuses else None
     options = load.options(system.cache)
@@ -139,8 +139,7 @@ def open_arm(
         unscored = replace(system.policy, budget=0.0)  # pages are the same whatever becomes of them
         with Engine(model, store, policy=unscored, backend=backend) as engine:
             once = replace(options, max_tokens=1, block_length=1)
-            prompts = covering(model, asked, load.workload.prompt)
-            engine.generate([Request(prompt, once) for prompt in prompts])
+            engine.generate([Request(prompt, once) for prompt in covering(asked.prompts)])
     meter, endless = Meter(), never_stops(model)
     with Engine(
         endless,
@@ -157,18 +156,13 @@ def open_arm(
         yield Arm(system, engine, meter, AnswerReader(model.tokenizer, model.stop_ids, ()))
 
 
-def covering(model: LoadedModel, asked: Asked, room: int) -> Iterator[Prompt]:
-    """Prompts of at most `room` tokens that together hold every affix once."""
-    group: list[Affix] = []
-    used = 0
-    for affix in asked.affixes:
-        tokens = len(model.tokenizer.encode(affix.text).ids)
-        if group and used + tokens > room:
-            yield Prompt.plain(*group)
-            group, used = [], 0
-        group.append(affix)
-        used += tokens
-    yield Prompt.plain(*group)
+def covering(prompts: Sequence[Prompt]) -> Iterator[Prompt]:
+    """Those that name an affix which none before does. A page may depend on the prompt around it."""
+    named: set[Affix] = set()
+    for prompt in prompts:
+        if new := set(prompt.affixes) - named:
+            named |= new
+            yield prompt
 
 
 def scored(texts: Sequence[str], answers: Sequence[str | None]) -> float | None:

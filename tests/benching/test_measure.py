@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from ragcache.benching.arm import covering
 from ragcache.benching.load import Load
 from ragcache.benching.measure import measure
 from ragcache.benching.systems import parse_systems
 from ragcache.benching.workloads import DocQA
 from ragcache.engine import LoadedModel
 from ragcache.errors import ConfigError, PromptTooLongError
+from ragcache.prompt import Affix, Prompt
 
 LOAD = Load(DocQA(120, documents=2), requests=3, batch=2, canvas=8, block=4, tokens_per_step=2)
 SYSTEMS = "none,acache@0.2,depth=half+acache@0.2"
@@ -56,6 +58,12 @@ def test_rounds_are_of_a_batch_and_few_and_one_when_requests_arrive_by_themselve
     assert [len(numbers) for numbers in replace(LOAD, requests=16, batch=8).rounds()] == [8, 8]
     assert [len(numbers) for numbers in replace(LOAD, requests=100, batch=8).rounds()] == [20] * 5
     assert [len(numbers) for numbers in replace(LOAD, requests=16, rate=2.0).rounds()] == [16]
+
+
+def test_pages_are_made_by_as_few_prompts_as_name_them_all() -> None:
+    one, two, three = (Affix(name, "a town") for name in ("one", "two", "three"))
+    prompts = [Prompt.plain(*affixes) for affixes in ((one, two), (two, one), (two, three), (three,))]
+    assert [*covering(prompts)] == [prompts[0], prompts[2]]
 
 
 def test_prompts_are_as_short_as_a_window_asks_for_and_no_shorter_than_can_be() -> None:

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 import safetensors.torch
+from safetensors import SafetensorError
 from torch import Tensor
 
 from ragcache.decoding.commit import ConfidenceThreshold, EntropyBound, Factor, FixedSteps, Times
@@ -55,7 +56,7 @@ def load(line: bytes) -> Any:
     """The value of a line; lists come back as tuples. Raises ValueError for what `dump` does not write."""
     try:
         return _value(json.loads(line))
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, SafetensorError) as error:
         raise ValueError(f"no such value on this wire: {error}") from error
 
 
