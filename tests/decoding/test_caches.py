@@ -14,6 +14,7 @@ from ragcache.errors import ConfigError
 from ragcache.model.checkpoint import save_model
 from ragcache.reuse.policy import Full, parse_policy
 from reference.fast_path import BACKENDS, Fast, Parts, backend_named, run_jointly
+from reference.generate import decode, threshold
 from reference.llada import ReferenceModel
 from reference.paths import DLLMReference
 from reference.tiny import random_ids, tiny_model
@@ -55,6 +56,17 @@ def test_far_masks_are_neither_computed_nor_seen(backend: str) -> None:
     assert fast.uncached(PARTS, options("dual", tokens=25))[:5] != long[:5]
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_window_is_a_canvas_that_ends_behind_its_buffer(backend: str, tmp_path: Path) -> None:
+    fast = Fast(tiny_model(seed=SEED), backend_named(backend))
+    save_model(fast.model, tmp_path)
+    model, wanted = ReferenceModel(tmp_path), list[int]()
+    while len(wanted) < 12:
+        seen = min(5 + 3, 12 - len(wanted))
+        wanted += decode(model, [*PROMPT, *wanted], seen, 5, threshold(0.5), "dual")[:5]
+    assert fast.uncached(PARTS, options("window@3")) == wanted
+
+
 @pytest.mark.parametrize("policy", ["acache@0.4", "depth=1", "depth=2+acache@0.4", "acache@0.4+once"])
 @pytest.mark.parametrize("cache", ["dllm@6,2,0.3", "window@3", "prefix"])
 def test_caches_work_with_reuse_on_both_backends_and_in_batches(cache: str, policy: str) -> None:
@@ -69,7 +81,7 @@ def test_caches_work_with_reuse_on_both_backends_and_in_batches(cache: str, poli
         jointly, _ = run_jointly(fast.model, works)
         assert jointly[0] == jointly[2] == alone
         outcomes.append(alone)
-    assert outcomes[0] == outcomes[1]
+    assert outcomes[0] == outcomes[1] == outcomes[2]
 
 
 def test_the_work_of_a_partial_step_is_a_share_of_the_canvas() -> None:
