@@ -150,6 +150,8 @@ def page_problem(key: AffixKey, page: Page) -> str | None:
     """Why `page` cannot be the page of `key`, or None."""
     if page.token_ids.tolist() != list(key.token_ids):
         return "the page's token ids are not the key's"
+    if page.turned:
+        return "its keys are turned; store the page it was made of"
     if not page.keys or len(page.keys) != len(page.values):
         return f"{len(page.keys)} layers of keys and {len(page.values)} of values"
     for tensor in (*page.keys, *page.values):

@@ -76,6 +76,7 @@ def test_another_namespace_misses_and_the_same_hits(registry: Registry, make_key
     "spoil",
     [
         lambda page: replace(page, token_ids=page.token_ids + 1),
+        lambda page: replace(page, turned=True),
         lambda page: replace(page, keys=page.keys[:1]),
         lambda page: replace(page, keys=(), values=()),
         lambda page: replace(page, keys=tuple(k.double() for k in page.keys)),
