@@ -81,7 +81,8 @@ class Server:
 
     def _begin(self, ask: Ask) -> Future[Any]:
         if ask.call == "submit":
-            return self._engine.submit(*ask.args, lambda text: self._say(Text(ask.number, text)))
+            (request,) = ask.args
+            return self._engine.submit(request, lambda text: self._say(Text(ask.number, text)))
         if ask.call == "warm":
             return self._threads.submit(self._warm, *ask.args)
         if ask.call not in CALLS:
