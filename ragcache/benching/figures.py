@@ -17,14 +17,12 @@ class Refines:
     """Refines under the load beside those of requests served one at a time.
 
     `steps_per_s` are those of forwards of refines alone, which hold `together` on average; `batch_ratio`
-    divides their pace by that of single ones. `same` is the share of the requests served alone whose tokens
-    were the same under the load; in fp32 it is to be 1, in less a tie may fall otherwise.
+    divides their pace by that of single ones.
     """
 
     steps_per_s: float
     together: float
     batch_ratio: float
-    same: float
 
     @classmethod
     def of(cls, own: Measured) -> Refines | None:
@@ -32,7 +30,7 @@ class Refines:
         loaded, alone = own.refine, own.refine_alone
         if loaded is None or alone is None:
             return None
-        return cls(loaded.per_s, loaded.together, loaded.per_s / alone.per_s, own.same)
+        return cls(loaded.per_s, loaded.together, loaded.per_s / alone.per_s)
 
 
 @dataclass(frozen=True)
@@ -45,8 +43,9 @@ class Row:
     had, others' forwards and their share of a joint one included. What a refresh costs within a forward that
     it shares with refines cannot be told, so that no figure says so.
 
-    `refines` is None where no forward was of refines alone. `em` is the share of answers that are the
-    expected ones, None where none are known.
+    `refines` is None where no forward was of refines alone. `same` is the share of the requests served one
+    at a time whose tokens were the same under the load: in fp32 it is to be 1, in less a tie may fall
+    otherwise. `em` is the share of answers that are the expected ones, None where none are known.
 
     `peak_kv_bytes` is the private KV that requests held plus the shared pages they used, each at its most;
     `reserved_kv_bytes` is what the engine set aside at admission. The ratios are own / dual's: a refresh by
@@ -70,6 +69,7 @@ class Row:
     loaded_refresh_p50_s: float
     loaded_refresh_p99_s: float
     refines: Refines | None
+    same: float
     peak_kv_bytes: int
     private_kv_bytes: int
     reserved_kv_bytes: int
@@ -113,6 +113,7 @@ def _row(own: Measured, baseline: Measured) -> Row:
         loaded_refresh_p50_s=percentile(own.loaded_refresh_s, 50),
         loaded_refresh_p99_s=percentile(own.loaded_refresh_s, 99),
         refines=Refines.of(own),
+        same=own.same,
         peak_kv_bytes=peak_bytes(own),
         private_kv_bytes=own.private_kv_bytes,
         reserved_kv_bytes=own.reserved_kv_bytes,

@@ -79,7 +79,7 @@ class Report:
         """How much faster refines are together, system by system."""
         each = [
             f"{row.system} {row.refines.batch_ratio:.2f} ({row.refines.together:.1f} together, "
-            f"{row.refines.same:.0%} the same tokens)"
+            f"{row.same:.0%} the same tokens)"
             for row in self.rows
             if row.refines is not None
         ]

@@ -82,7 +82,7 @@ def test_answers_are_scored_where_they_are_known() -> None:
 
 
 def test_a_model_that_can_answer_has_an_exact_match_and_reuse_keeps_it(nano: LoadedModel) -> None:
-    load = Load(DocQA(700, documents=2), requests=6, batch=6, canvas=16, block=16, texts="facts")
+    load = Load(DocQA(1000, documents=2), requests=6, batch=6, canvas=16, block=16, texts="facts")
     dual, anchors = measure(nano, parse_systems("acache@0.5", nano.predictor.config.layers), load)
     assert dual.em is not None
     assert anchors.em is not None

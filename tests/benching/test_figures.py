@@ -35,9 +35,9 @@ def test_refreshes_under_the_load_are_apart_from_those_alone() -> None:
 
 def test_a_batch_is_compared_with_single_runs_where_refines_ran_without_others() -> None:
     [row] = rows_of([DUAL])
-    assert row.refines == Refines(steps_per_s=18.0, together=7.5, batch_ratio=1.8, same=1.0)
-    [row] = rows_of([measured(refine=None)])
-    assert row.refines is None
+    assert row.refines == Refines(steps_per_s=18.0, together=7.5, batch_ratio=1.8)
+    [row] = rows_of([measured(refine=None, same=0.5)])
+    assert (row.refines, row.same) == (None, 0.5)
 
 
 def test_the_median_ignores_one_slow_refresh_and_p99_shows_it() -> None:

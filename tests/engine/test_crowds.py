@@ -19,7 +19,8 @@ from ragcache.model.segment_attention import SegmentBackend
 from ragcache.registry import Registry
 
 ONE = DecodingOptions(1, 1)
-MANY = 4000
+MANY = 3000
+WAIT_S = 600.0  # never as long, unless something hangs
 
 
 class Hold:
@@ -32,7 +33,7 @@ class Hold:
     def __call__(self, steps: Sequence[Step], seconds: float) -> None:
         self.forwards += 1
         self.started.set()
-        assert self.go_on.wait(60)
+        assert self.go_on.wait(WAIT_S)
 
 
 def test_of_thousands_that_wait_those_who_leave_cost_nothing_and_the_rest_is_answered(
@@ -41,17 +42,17 @@ def test_of_thousands_that_wait_those_who_leave_cost_nothing_and_the_rest_is_ans
     hold = Hold()
     with Engine(model, max_batch=1, max_waiting=MANY, on_forward=hold) as engine:
         first = engine.submit(ask("runs", options=ONE))
-        assert hold.started.wait(60)
+        assert hold.started.wait(WAIT_S)
         futures = [engine.submit(ask(f"waits {n}", options=ONE)) for n in range(MANY)]
         with pytest.raises(EngineBusyError, match=f"{MANY} requests are waiting"):
             engine.submit(ask("one too many", options=ONE))
         left = [future for number, future in enumerate(futures) if number % 1000]
         assert all(future.cancel() for future in left)
-        assert not wait(left, timeout=60).not_done
+        assert not wait(left, timeout=WAIT_S).not_done
         hold.go_on.set()
         answered = [first, *futures[::1000]]
-        assert [future.result(60).forwards for future in answered] == [1] * 5
-    assert hold.forwards == 5
+        assert [future.result(WAIT_S).forwards for future in answered] == [1] * 4
+    assert hold.forwards == 4
     assert engine.private_kv.used_bytes == 0
 
 
@@ -59,15 +60,15 @@ def test_closing_tells_thousands_that_wait(model: LoadedModel) -> None:
     hold = Hold()
     engine = Engine(model, max_batch=1, on_forward=hold)
     first = engine.submit(ask("runs", options=ONE))
-    assert hold.started.wait(60)
+    assert hold.started.wait(WAIT_S)
     futures = [engine.submit(ask(f"waits {n}", options=ONE)) for n in range(MANY)]
     closing = threading.Thread(target=engine.close)
     closing.start()
-    assert not wait(futures, timeout=60).not_done
+    assert not wait(futures, timeout=WAIT_S).not_done
     assert all(isinstance(future.exception(), EngineClosedError) for future in futures)
     hold.go_on.set()
-    closing.join(60)
-    assert first.result(60).forwards == 1
+    closing.join(WAIT_S)
+    assert first.result(WAIT_S).forwards == 1
     assert hold.forwards == 1
 
 
@@ -106,7 +107,7 @@ def test_a_thousand_requests_over_fifty_affixes_come_and_go(model: LoadedModel, 
                 draw.choice(futures).cancel()
             elif chance < 0.15:  # the next ones come after a burst is done
                 wait(futures)
-        assert not wait(futures, timeout=600).not_done
+        assert not wait(futures, timeout=WAIT_S).not_done
         cancelled = 0
         for number, future in zip(asked, futures, strict=True):
             try:

@@ -20,6 +20,7 @@ from ragcache.errors import RequestTimeoutError, WorkerDiedError
 
 STEPS = DecodingOptions(24, 24, FixedSteps(12))  # one refresh, then refines
 REFRESHES = DecodingOptions(24, 1)  # every step computes all rows
+WAIT_S = 600.0  # never as long, unless something hangs
 Late = Callable[[], None]
 
 
@@ -33,7 +34,7 @@ class Watch:
     def __call__(self, steps: Sequence[Step], seconds: float) -> None:
         self.kinds.append([step.kind for step in steps])
         self.started.set()
-        assert self.go_on.wait(60)
+        assert self.go_on.wait(WAIT_S)
 
 
 @pytest.fixture
@@ -59,8 +60,8 @@ def test_a_request_joins_between_two_steps_and_leaves_before_the_others_are_done
 
     with Engine(model, on_forward=look) as engine:
         first = engine.submit(long)
-        assert first.result(60).token_ids == expected[0]
-        assert joined[0].result(60).token_ids == expected[1]
+        assert first.result(WAIT_S).token_ids == expected[0]
+        assert joined[0].result(WAIT_S).token_ids == expected[1]
     assert sizes == [1, 1, 1, 2, 2, *[1] * 7]
 
 
@@ -74,7 +75,7 @@ def test_no_refine_waits_for_more_urgent_refreshes_beyond_the_bound(model: Loade
         futures = [engine.submit(request) for request in (slow, *urgent)]
         watch.go_on.set()
         for future in futures:
-            future.result(60)
+            future.result(WAIT_S)
     turns = [number for number, kinds in enumerate(watch.kinds) if "refine" in kinds]
     waits = [after - before - 1 for before, after in pairwise(turns)]
     assert scheduler.patience <= max(waits) <= scheduler.patience + len(futures) - 1
@@ -84,11 +85,11 @@ def test_probes_of_several_requests_share_a_forward(model: LoadedModel) -> None:
     watch = Watch()
     with Engine(model, on_forward=watch) as engine:
         futures = [engine.submit(ask("runs already", options=STEPS))]
-        assert watch.started.wait(60)
+        assert watch.started.wait(WAIT_S)
         futures += [engine.submit(ask_about(RIVER, TOWN, question=f"{n}?")) for n in range(3)]
         watch.go_on.set()
         for future in futures:
-            future.result(60)
+            future.result(WAIT_S)
     assert max(kinds.count("probe") for kinds in watch.kinds) == 3
 
 
@@ -96,13 +97,13 @@ def test_a_late_request_is_told_at_its_next_step_and_the_others_go_on(model: Loa
     watch = Watch()
     with Engine(model, on_forward=watch) as engine:
         hurried = engine.submit(ask("hurried", options=STEPS, timeout_s=50.0))
-        assert watch.started.wait(60)
+        assert watch.started.wait(WAIT_S)
         patient = engine.submit(ask("patient", options=STEPS))
         late()
         watch.go_on.set()
         with pytest.raises(RequestTimeoutError, match="no answer within 50 s"):
-            hurried.result(60)
-        assert patient.result(60).forwards == 12
+            hurried.result(WAIT_S)
+        assert patient.result(WAIT_S).forwards == 12
     assert [len(kinds) for kinds in watch.kinds] == [1] * 13  # one of the hurried request, 12 of the patient
     assert engine.private_kv.used_bytes == 0
 
@@ -111,12 +112,12 @@ def test_who_is_late_before_its_turn_costs_no_forward(model: LoadedModel, late: 
     watch = Watch()
     with Engine(model, max_batch=1, on_forward=watch) as engine:
         first = engine.submit(ask("first", options=STEPS))
-        assert watch.started.wait(60)
+        assert watch.started.wait(WAIT_S)
         waiting = engine.submit(ask("waiting", options=STEPS, timeout_s=50.0))
         late()
         watch.go_on.set()
-        assert isinstance(waiting.exception(60), RequestTimeoutError)
-        assert first.result(60).forwards == len(watch.kinds) == 12
+        assert isinstance(waiting.exception(WAIT_S), RequestTimeoutError)
+        assert first.result(WAIT_S).forwards == len(watch.kinds) == 12
 
 
 def test_a_stream_learns_that_the_thread_died(model: LoadedModel) -> None:
