@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
@@ -72,7 +73,8 @@ class ReplicaSpec:
         """An engine, which `stack` closes, and its registry. Raises as `load`, `Registry` and `Engine`."""
         model = load(self.model, device=self.device, dtype=self.dtype)
         registry = None if self.store is None else stack.enter_context(open_registry(self.store))
-        return stack.enter_context(self.options.engine(model, registry))
+        options = replace(self.options, max_waiting=sys.maxsize)  # who sends requests bounds them
+        return stack.enter_context(options.engine(model, registry))
 
 
 def open_registry(settings: RegistrySettings) -> Registry:

@@ -14,8 +14,9 @@ from dataclasses import fields
 from types import MappingProxyType
 from typing import Any
 
-import safetensors.torch
 from safetensors import SafetensorError
+from safetensors.torch import load as load_tensors
+from safetensors.torch import save as save_tensors
 from torch import Tensor
 
 from ragcache.decoding.commit import ConfidenceThreshold, EntropyBound, Factor, FixedSteps, Times
@@ -68,7 +69,7 @@ def _plain(value: object) -> Any:
     if isinstance(value, Mapping):
         return {"pairs": [[_plain(key), _plain(one)] for key, one in value.items()]}
     if isinstance(value, Tensor):
-        packed = safetensors.torch.save({"": value.cpu().contiguous()})
+        packed = save_tensors({"": value.cpu().contiguous()})
         return {"tensor": base64.b64encode(packed).decode("ascii")}
     kind = type(value)
     if KINDS.get(kind.__name__) is not kind:
@@ -87,5 +88,5 @@ def _value(plain: Any) -> Any:
     if "pairs" in plain:
         return {_value(key): _value(one) for key, one in plain["pairs"]}
     if "tensor" in plain:
-        return safetensors.torch.load(base64.b64decode(plain["tensor"], validate=True))[""]
+        return load_tensors(base64.b64decode(plain["tensor"], validate=True))[""]
     return KINDS[plain["kind"]](**{name: _value(one) for name, one in plain["fields"].items()})
