@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import aclosing, closing, contextmanager
-from functools import partial
 from itertools import count
 from typing import TypeVar
 
@@ -121,7 +120,11 @@ async def pieces_async(engine: BaseEngine, request: Request) -> AsyncGenerator[s
     """As `pieces`; the event loop is never blocked."""
     loop = asyncio.get_running_loop()
     queue: asyncio.Queue[str | None] = asyncio.Queue()
-    future = engine.submit_pieces(request, partial(loop.call_soon_threadsafe, queue.put_nowait))
+
+    def put(piece: str | None) -> None:
+        loop.call_soon_threadsafe(queue.put_nowait, piece)
+
+    future = engine.submit_pieces(request, put)
     try:
         while (piece := await queue.get()) is not None:
             yield piece

@@ -10,14 +10,14 @@ from typing import Any, Self
 from langchain_core.documents import Document
 
 from ragcache.connectors.langchain.marks import affix_name, content_name
-from ragcache.engine import Engine
+from ragcache.engine import BaseEngine
 from ragcache.errors import InputError, RagCacheError, RegistryError
 from ragcache.registry import Registry, normalise_text
 
 log = logging.getLogger(__name__)
 
 
-def register_documents(engine: Engine, documents: Sequence[Document]) -> list[Document]:
+def register_documents(engine: BaseEngine, documents: Sequence[Document]) -> list[Document]:
     """Copies whose text is as it was registered, under `metadata["affix"]` in the engine's namespace.
 
     That is the text normalised (`ragcache.text`), for only what reads alike in prompt and store is reused. A
@@ -33,7 +33,7 @@ class Warmer:
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ragcache-warm")
 
-    def warm(self, engine: Engine, named: Sequence[Document]) -> None:
+    def warm(self, engine: BaseEngine, named: Sequence[Document]) -> None:
         """Build the pages of what `register_documents` registered, one after the other."""
         texts = [document.page_content for document in named if "affix" in document.metadata]
         if texts:
@@ -53,7 +53,7 @@ class Warmer:
         return Warmer, ()
 
 
-def _registered(engine: Engine, document: Document) -> Document:
+def _registered(engine: BaseEngine, document: Document) -> Document:
     if engine.registry is None or not document.page_content.strip():
         return document
     name = affix_name(document)
@@ -78,7 +78,7 @@ def _register(registry: Registry, name: str, text: str, namespace: str) -> str:
     return name
 
 
-def _warm(engine: Engine, texts: Sequence[str]) -> None:
+def _warm(engine: BaseEngine, texts: Sequence[str]) -> None:
     for text in texts:
         try:
             engine.warm([text])

@@ -96,8 +96,8 @@ class WaitingQueue:
     def drain(self) -> list[Job | Call[Any]]:
         """Take out all, jobs in their order."""
         with self._changed:
-            found: list[Job | Call[Any]] = [*self._calls]
-            found += sorted(self._waiting.values(), key=lambda job: job.due)
+            jobs = sorted(self._waiting.values(), key=lambda job: job.due)
+            found: list[Job | Call[Any]] = [*self._calls, *jobs]
             self._calls.clear()
             self._waiting.clear()
             self._heap.clear()

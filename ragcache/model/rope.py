@@ -56,7 +56,8 @@ def _halves(x: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor]:
     """Both halves of the rotated elements, fp32: each is turned with the other, as they lie."""
     half = cos.shape[-1] // 2
     cos, sin = cos[..., :half], sin[..., :half]
-    a, b = x[..., : 2 * half].to(torch.float32).split(half, dim=-1)
+    wide = x[..., : 2 * half].to(torch.float32)
+    a, b = wide[..., :half], wide[..., half:]
     return (a * cos).addcmul_(b, sin, value=-1), (b * cos).addcmul_(a, sin)
 
 

@@ -11,8 +11,7 @@ from engine.tiny_checkpoint import write_checkpoint
 from safetensors.torch import load_file, save_file
 
 from ragcache.decoding.denoise import DecodingOptions
-from ragcache.engine import Completion, Engine, LoadedModel, Request, load
-from ragcache.engine import pages as pages_module
+from ragcache.engine import Completion, Engine, LoadedModel, Request, known_texts, load
 from ragcache.prompt import Affix, Message, Prompt, SpanIndex
 from ragcache.registry import Registry
 from ragcache.reuse.policy import Full
@@ -121,7 +120,7 @@ def test_a_name_that_another_process_registers_is_found_and_none_is_searched_for
     engine: Engine, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     indexed: list[dict[str, str]] = []
-    monkeypatch.setattr(pages_module, "SpanIndex", lambda texts: indexed.append(texts) or SpanIndex(texts))
+    monkeypatch.setattr(known_texts, "SpanIndex", lambda texts: indexed.append(texts) or SpanIndex(texts))
     with Registry(store) as other:
         for name, text in (("river", RIVER), ("town", TOWN)):
             other.register(name, text)
