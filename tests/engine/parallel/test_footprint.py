@@ -63,11 +63,12 @@ def test_texts_to_encode_are_all_affix(footprints: Footprints, model: LoadedMode
 
 
 def test_memory_holds_as_many_tokens_as_fit_its_bytes(footprints: Footprints, model: LoadedModel) -> None:
-    assert footprints.registry is not None
+    registry = footprints.known.registry
+    assert registry is not None
     token_bytes = model.config.kv_elements_per_token * 4
-    expected = footprints.registry.settings.memory_bytes // token_bytes
+    expected = registry.settings.memory_bytes // token_bytes
     assert footprints.resident_tokens("fp32") == expected
     assert footprints.resident_tokens("bf16") >= 2 * expected
     assert footprints.resident_tokens("int8") == footprints.resident_tokens("bf16")
-    assert replace(footprints, registry=None).resident_tokens("fp32") == 0
+    assert replace(footprints, known=KnownTexts(None, DEFAULT_NAMESPACE)).resident_tokens("fp32") == 0
     assert footprints.of(Request("hello there")).affixes == frozenset()
