@@ -113,7 +113,7 @@ WAYS: Mapping[str, Callable[[Path], object]] = {"plain": plain, "load_model": lo
 
 def child(way: str, folder: Path) -> None:
     """One load, measured from within: seconds, and by how many bytes the high-water mark rose."""
-    read_config(folder)  # imports what the family needs
+    Checkpoint.open(folder)  # imports what the family needs
     before = _status("VmRSS")
     started = time.perf_counter()
     kept = WAYS[way](folder)

@@ -98,7 +98,7 @@ def empty_network(folder: Path, config: ModelConfig) -> Any:
     network = made_network(config, blank_parameters)
     if (folder / HABITS).exists():
         try:
-            network.generation_config = library().GenerationConfig.from_pretrained(
+            network.generation_config = network.generation_config_class.from_pretrained(
                 folder, local_files_only=True
             )
         except Exception as error:  # whatever the library's own checks raise

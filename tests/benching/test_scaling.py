@@ -29,7 +29,7 @@ def test_what_is_no_line_fits_less() -> None:
 
 
 def test_a_small_point_far_off_shows_though_the_line_fits_the_large_ones() -> None:
-    fit = Fit.through("dual", (1, 2, 3), [(1.0, 1.0), (1000.0, 500.0), (2000.0, 1000.0)])
+    fit = Fit.through("dual", (1, 2, 3), [(1.0, 2.0), (1000.0, 500.0), (2000.0, 1000.0)])
     assert fit.r2 > 0.999
     assert fit.off > 0.1
 

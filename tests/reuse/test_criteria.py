@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +12,12 @@ from torch import Tensor
 
 from ragcache.decoding.canvas import Canvas
 from ragcache.decoding.step import forward
-from ragcache.model.attention import RequestKV
 from ragcache.model.checkpoint import save_model
+from ragcache.model.reads import Reads
 from ragcache.model.rows import LayerRows
+from ragcache.model.scores import scores_of as attention_scores
 from ragcache.reuse.context import AnchorCriterion, ReuseContext
-from ragcache.reuse.criteria import AttentionMass, Influence, QuestionAttention
+from ragcache.reuse.criteria import AttentionMass, Influence, QuestionAttention, attention
 from reference.fast_path import BACKENDS, Fast, backend_named
 from reference.generate import influence, place
 from reference.llada import ReferenceModel
@@ -94,24 +94,18 @@ def test_influence_is_shared_out_among_all_affixes() -> None:
     assert total == pytest.approx(MASKS * config.heads * config.layers, rel=1e-5)
 
 
-class Watching:
-    """A request's KV that notes how many rows' scores are asked for, layer by layer."""
-
-    def __init__(self, kv: RequestKV) -> None:
-        self.kv, self.asked = kv, list[tuple[int, int]]()
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self.kv, name)
-
-    def scores(self, layer: int, rows: LayerRows) -> Tensor:
-        self.asked.append((layer, len(rows.positions)))
-        return self.kv.scores(layer, rows)
-
-
 @pytest.mark.parametrize("criterion", [Influence(), AttentionMass(), QuestionAttention()])
-def test_no_attention_but_that_of_the_watched_rows_is_held(criterion: AnchorCriterion) -> None:
+def test_no_attention_but_that_of_the_watched_rows_is_held(
+    criterion: AnchorCriterion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[int, int]] = []
+
+    def noted(reads: Reads, layer: int, rows: LayerRows, index: Tensor) -> Iterator[Tensor]:
+        asked.append((layer, len(index)))
+        return attention_scores(reads, layer, rows, index)
+
+    monkeypatch.setattr(attention, "scores_of", noted)
     context = context_of(Fast(tiny_model()))
-    watching = Watching(context.kv)
-    scores_of(criterion, replace(context, kv=watching))  # type: ignore[arg-type]
+    scores_of(criterion, context)
     watched = len(QUESTION) if isinstance(criterion, QuestionAttention) else MASKS
-    assert watching.asked == [(layer, watched) for layer in range(context.predictor.config.layers)]
+    assert asked == [(layer, watched) for layer in range(context.predictor.config.layers)]
