@@ -6,14 +6,16 @@ offset is in the query, and the queries of different requests simply stand one b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 import torch
 from torch import Tensor
 
 from ragcache.model.attention import attend_all
-from ragcache.model.kernels.choice import kernel_for
+from ragcache.model.kernels.choice import Kernel, kernel_for, turns_ahead
 from ragcache.model.kernels.plain import Partial
 from ragcache.model.reads import PageRead, Reads
 from ragcache.model.rope import Turn
@@ -36,26 +38,26 @@ class RequestReads:
 
 
 @dataclass(frozen=True)
-class _Readers:
-    """All rows of a batch that read one page: by number, the requests they belong to, in turn.
+class _Group:
+    """Rows `index` that read a page, no two alike: `part` of its readers. What they read goes to `slot`."""
 
-    Their queries are at `index` `[sum of counts]` of the batch.
+    index: Tensor
+    part: slice
+    slot: int
+
+
+@dataclass(frozen=True)
+class _Readers:
+    """The rows of a batch that read one page: those of `part` among the readers of all pages.
+
+    There is more than one group where a request has the page more than once. `turn` is what they yet need.
     """
 
     page: Page
-    requests: tuple[int, ...]
-    counts: list[int]
-    index: Tensor
+    groups: tuple[_Group, ...]
+    part: slice
     turn: Turn
     seen: Tensor | None
-
-    def attend(self, layer: int, q: Tensor) -> list[Partial]:
-        """Attention of their part of all queries `[heads, n, head_dim]`, request by request."""
-        keys, values = self.page.keys[layer], self.page.values[layer]
-        own = q.index_select(1, self.index)
-        part = kernel_for(q.device, q.dtype)(own, keys, values, self.seen, self.turn)
-        outs, lses = (torch.split(whole, self.counts, dim=1) for whole in (part.out, part.lse))
-        return [Partial(out, lse) for out, lse in zip(outs, lses, strict=True)]
 
 
 class JointAttention:
@@ -63,59 +65,124 @@ class JointAttention:
 
     def __init__(self, requests: Sequence[RequestReads]) -> None:
         self.requests = requests
-        by_page: dict[Page, list[tuple[int, PageRead]]] = {}
-        for number, request in enumerate(requests):
-            for read in request.reads.shared:
-                by_page.setdefault(read.page, []).append((number, read))
-        self.readers = [self._readers(page, reads) for page, reads in by_page.items()]
+        shared = [request for request in requests if request.reads.shared]
+        self._shared = _SharedReads(shared) if shared else None
 
     def attend(self, layer: int, rows: LayerRows) -> Tensor:
         """Attention output `[n, heads, head_dim]` of the rows, whose K/V were written before."""
-        parts = self._of_pages(layer, rows)
-        mixed = [
-            self._of_request(layer, rows, request, own)
-            for request, own in zip(self.requests, parts, strict=True)
-        ]
+        if self._shared is not None and len(self._shared.requests) == len(self.requests):
+            return self._shared.attend(layer, rows.q, rows.rotated_q)
+        merged: Iterator[Tensor] = iter(())
+        if self._shared is not None:
+            index = self._shared.index.to(rows.q.device)
+            together = self._shared.attend(layer, rows.q[index], rows.rotated_q[index])
+            merged = iter(torch.split(together, [request.rows for request in self._shared.requests]))
+        mixed = []
+        for request in self.requests:
+            if request.reads.shared:
+                mixed.append(next(merged))
+            else:
+                q = rows.rotated_q[request.start : request.stop].transpose(0, 1)
+                own = attend_all(q, *request.reads.own(layer), request.reads.seen)
+                mixed.append(own.transpose(0, 1))
         return torch.cat(mixed) if len(mixed) > 1 else mixed[0]
 
-    def _of_pages(self, layer: int, rows: LayerRows) -> list[list[Partial]]:
-        """For every request its attention to each shared page it reads."""
-        parts: list[list[Partial]] = [[] for _ in self.requests]
-        q = rows.q.transpose(0, 1)
+
+class _SharedReads:
+    """Those requests of a batch that read shared pages: their rows, `index` of the batch's, are one batch."""
+
+    def __init__(self, requests: Sequence[RequestReads]) -> None:
+        self.requests = requests
+        self.index = torch.cat([torch.arange(request.start, request.stop) for request in requests])
+        self.bounds = [0, *accumulate(request.rows for request in requests)]
+        self.readers, self.slots = list[_Readers](), 1
+        for page, times in _by_page(requests).items():
+            self._add_readers(page, times)
+        self.turned = torch.cat([group.index for readers in self.readers for group in readers.groups])
+        distances = torch.cat([readers.turn.distances for readers in self.readers])
+        self.turn = Turn(distances, self.readers[0].turn.frequencies)
+        self._parts: Partial | None = None
+
+    def attend(self, layer: int, q: Tensor, rotated_q: Tensor) -> Tensor:
+        """`[n, heads, head_dim]`: of each row its own columns and the shared pages', merged.
+
+        `q` and `rotated_q` are `[n, heads, head_dim]`, the rows of these requests alone.
+        """
+        parts = self._room(q)
+        kernel = kernel_for(q.device, q.dtype)
+        for readers, read in zip(self.readers, self._of_pages(layer, q, kernel), strict=True):
+            for group in readers.groups:
+                parts.out[group.slot].index_copy_(1, group.index, read.out[:, group.part])
+                parts.lse[group.slot].index_copy_(1, group.index, read.lse[:, group.part])
+        for request, (start, stop) in zip(self.requests, pairwise(self.bounds), strict=True):
+            keys, values = request.reads.own(layer)
+            own = kernel(rotated_q[start:stop].transpose(0, 1), keys, values, request.reads.seen)
+            parts.out[0, :, start:stop], parts.lse[0, :, start:stop] = own.out, own.lse
+        return merge(parts).to(q.dtype).transpose(0, 1)
+
+    def _of_pages(self, layer: int, q: Tensor, kernel: Kernel) -> Iterator[Partial]:
+        """Attention to each page of all rows that read it."""
+        every = q.index_select(0, self.turned).transpose(0, 1)
+        ahead = turns_ahead(q.device)
+        if ahead:
+            every = self.turn.rotate(every)
         for readers in self.readers:
-            for number, part in zip(readers.requests, readers.attend(layer, q), strict=True):
-                parts[number].append(part)
-        return parts
+            keys, values = readers.page.keys[layer], readers.page.values[layer]
+            turn = None if ahead else readers.turn
+            yield kernel(every[:, readers.part], keys, values, readers.seen, turn)
 
-    def _of_request(
-        self, layer: int, rows: LayerRows, request: RequestReads, shared: list[Partial]
-    ) -> Tensor:
-        """`[rows, heads, head_dim]`: its own columns, merged with what it read in shared pages."""
-        q = rows.rotated_q[request.start : request.stop].transpose(0, 1)
-        keys, values = request.reads.own(layer)
-        if not shared:
-            return attend_all(q, keys, values, request.reads.seen).transpose(0, 1)
-        own = kernel_for(q.device, q.dtype)(q, keys, values, request.reads.seen)
-        return merge([own, *shared]).to(values.dtype).transpose(0, 1)
+    def _room(self, q: Tensor) -> Partial:
+        """For every row's parts: its own columns first, then the pages; what it does not read weighs nothing.
 
-    def _readers(self, page: Page, reads: Sequence[tuple[int, PageRead]]) -> _Readers:
-        numbers = tuple(number for number, _ in reads)
-        own = [self.requests[number] for number in numbers]
-        counts, turns = [one.rows for one in own], [read.turn for _, read in reads]
-        distances = torch.cat([turn.distances for turn in turns])
-        index = torch.cat([torch.arange(one.start, one.stop, device=distances.device) for one in own])
-        seen = seen_together([read.seen for _, read in reads], counts)
-        return _Readers(page, numbers, counts, index, Turn(distances, turns[0].frequencies), seen)
+        The same at every layer, where the same places are written.
+        """
+        if self._parts is None or self._parts.out.device != q.device:
+            n, heads, head_dim = q.shape
+            out = q.new_zeros((self.slots, heads, n, head_dim), dtype=torch.float32)
+            self._parts = Partial(out, out.new_full(out.shape[:-1], float("-inf")))
+        return self._parts
+
+    def _add_readers(self, page: Page, times: Sequence[Sequence[tuple[int, PageRead]]]) -> None:
+        groups, row = list[_Group](), 0
+        device = times[0][0][1].turn.distances.device
+        for reads in times:
+            spans = [torch.arange(self.bounds[number], self.bounds[number + 1]) for number, _ in reads]
+            index = torch.cat(spans).to(device)
+            groups.append(_Group(index, slice(row, row + len(index)), self.slots))
+            row, self.slots = row + len(index), self.slots + 1
+        every = [one for reads in times for one in reads]
+        distances = torch.cat([read.turn.distances for _, read in every])
+        counts = [self.requests[number].rows for number, _ in every]
+        before = self.readers[-1].part.stop if self.readers else 0
+        self.readers.append(
+            _Readers(
+                page,
+                tuple(groups),
+                slice(before, before + row),
+                Turn(distances, every[0][1].turn.frequencies),
+                seen_together([read.seen for _, read in every], counts),
+            )
+        )
 
 
-def merge(parts: Sequence[Partial]) -> Tensor:
-    """One attention output `[heads, n, head_dim]`, fp32, from partial ones, by their share of the mass."""
-    first, *others = parts
-    share = torch.softmax(torch.stack([part.lse for part in parts]), dim=0)[..., None]
-    out = share[0] * first.out
-    for weight, part in zip(share[1:], others, strict=True):
-        out.addcmul_(weight, part.out)
-    return out
+def _by_page(requests: Sequence[RequestReads]) -> dict[Page, list[list[tuple[int, PageRead]]]]:
+    """For each page who reads it, by number: first all that do, then those who do once more, and so on."""
+    found: dict[Page, list[list[tuple[int, PageRead]]]] = {}
+    for number, request in enumerate(requests):
+        seen: Counter[Page] = Counter()
+        for read in request.reads.shared:
+            times = found.setdefault(read.page, [])
+            if seen[read.page] == len(times):
+                times.append([])
+            times[seen[read.page]].append((number, read))
+            seen[read.page] += 1
+    return found
+
+
+def merge(parts: Partial) -> Tensor:
+    """One attention output `[heads, n, head_dim]`, fp32, of partial ones `[parts, ...]`, by their mass."""
+    share = torch.softmax(parts.lse, dim=0)[..., None]
+    return (share * parts.out).sum(dim=0)
 
 
 def seen_together(seen: Sequence[Tensor | None], counts: Sequence[int]) -> Tensor | None:

@@ -37,3 +37,11 @@ def kernel_for(device: torch.device, dtype: torch.dtype) -> Kernel:
     """The kernel for tensors of `dtype` on `device`."""
     fitting = (kernel for kind, dtypes, kernel in KERNELS if kind == device.type and dtype in dtypes)
     return next(fitting, plain.attend)
+
+
+def turns_ahead(device: torch.device) -> bool:
+    """Whether queries are turned for all pages in one go, before kernels read them, not by the kernels.
+
+    On the CPU every operation costs more than what it does to a few rows.
+    """
+    return device.type == "cpu"
