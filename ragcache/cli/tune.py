@@ -59,26 +59,27 @@ def tune(
     plan = Plan(loaded.sets, (Full, *(p for p in policies if p.name != Full.name)), ("prefix",))
     answers = run(plan, model=model, device=device, dtype=dtype, journal=journal)
     tuning = choose(answers, tolerance)
-    chosen = tuning.of(tuning.chosen)
-    path = Profiles().write(
-        fingerprint,
-        "policy",
-        {
-            "policy": tuning.chosen,
-            "tolerance": tolerance,
-            "questions": chosen.row.n,
-            "exact_match": chosen.row.em,
-            "exact_match_full": tuning.of("full").row.em,
-            "refresh_ratio": chosen.refresh,
-            "refresh_and_probe_ratio": chosen.cost,
-        },
-    )
+    path = Profiles().write(fingerprint, "policy", _profile(tuning))
     if as_json:
         print_json(_as_json(tuning, path))
     else:
         _show(tuning, path)
     if html is not None:  # last: a page that cannot be drawn must not cost the results
         write_text("--html", html, page(answers, model, "Tuning"))
+
+
+def _profile(tuning: Tuning) -> dict[str, object]:
+    """What is kept of the choice, and the figures that it rests on."""
+    chosen = tuning.of(tuning.chosen)
+    return {
+        "policy": tuning.chosen,
+        "tolerance": tuning.tolerance,
+        "questions": chosen.row.n,
+        "exact_match": chosen.row.em,
+        "exact_match_full": tuning.of("full").row.em,
+        "refresh_ratio": chosen.refresh,
+        "refresh_and_probe_ratio": chosen.cost,
+    }
 
 
 def _as_json(tuning: Tuning, path: Path) -> dict[str, object]:

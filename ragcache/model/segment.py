@@ -67,9 +67,7 @@ class Segment:
 
         On the device and in the dtype of `like`.
         """
-        keys = self.page.keys[layer][:, columns].to(like)
-        cos, sin = (part.to(like.device) for part in turn)
-        return rotate(keys, cos, sin)
+        return rotate(*self._unturned(layer, columns, turn, like))
 
     def place(self, layer: int, keys: Tensor, values: Tensor, turn: tuple[Tensor, Tensor]) -> None:
         """Write its `run` into `keys` and `values` `[kv_heads, positions, head_dim]`, where it stands.
@@ -78,10 +76,15 @@ class Segment:
         writes over them.
         """
         there = self.there
-        own = self.page.keys[layer][:, self.run].to(keys.device, non_blocking=True)
-        cos, sin = (part.to(keys.device) for part in turn)
-        rotate_into(keys[:, there], own.to(keys.dtype), cos, sin)
+        rotate_into(keys[:, there], *self._unturned(layer, self.run, turn, keys))
         values[:, there] = self.page.values[layer][:, self.run]
+
+    def _unturned(
+        self, layer: int, columns: slice | Tensor, turn: tuple[Tensor, Tensor], like: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The page's keys of its `columns` as `like` is, and cosines and sines beside them."""
+        cos, sin = turn
+        return self.page.keys[layer][:, columns].to(like), cos.to(like.device), sin.to(like.device)
 
     def without(self, positions: Tensor) -> Segment:
         """The same segment with the columns at `positions` masked out (they became anchors)."""
