@@ -97,7 +97,7 @@ $(EVAL)/%.json: ragcache/model/nano/model.safetensors | $(BIN)/.installed-dev
 $(EVAL)/caches/%.json: ragcache/model/nano/model.safetensors | $(BIN)/.installed-dev
 	@mkdir -p $(@D)
 	$(BIN)/ragcache eval --dataset single --dataset two_hop --n $(N) --cache $* \
-		--policy full,direct,acache@0.2,mass@0.2 --journal $(EVAL)/caches/$*.jsonl --out $@
+		--policy full,direct,qa@0.2,acache@0.2 --journal $(EVAL)/caches/$*.jsonl --out $@
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "ragcache needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3" >&2; exit 1; }

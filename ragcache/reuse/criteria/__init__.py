@@ -1,6 +1,6 @@
 """Anchor criteria: which affix tokens a request recomputes. One small class each."""
 
-from ragcache.reuse.criteria.attention import AttentionMass, Influence, QuestionAttention
+from ragcache.reuse.criteria.attention import AttentionMass, Influence, QuestionAndAnswer, QuestionAttention
 from ragcache.reuse.criteria.deviation import KeyDeviation, Oracle, ValueDrift
 from ragcache.reuse.criteria.fixed import FirstK, Random
 from ragcache.reuse.criteria.named import CRITERIA, criterion_named
@@ -12,6 +12,7 @@ __all__ = [
     "Influence",
     "KeyDeviation",
     "Oracle",
+    "QuestionAndAnswer",
     "QuestionAttention",
     "Random",
     "ValueDrift",

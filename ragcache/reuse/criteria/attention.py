@@ -41,7 +41,9 @@ class Influence:
     def score(self, context: ReuseContext) -> Work[Tensor]:
         """See `AnchorCriterion`."""
         every = [segment.positions for segment in context.segments]
-        return _probe(context, context.masked, _among([torch.cat(every)] if self.joint else every))
+        weigh = _among([torch.cat(every)] if self.joint else every)
+        (scores,) = yield from _probe(context, [context.masked], weigh)
+        return scores
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,8 @@ class AttentionMass:
 
     def score(self, context: ReuseContext) -> Work[Tensor]:
         """See `AnchorCriterion`."""
-        return _probe(context, context.masked, _whole_row)
+        (scores,) = yield from _probe(context, [context.masked], _whole_row)
+        return scores
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,27 @@ class QuestionAttention:
     def score(self, context: ReuseContext) -> Work[Tensor]:
         """See `AnchorCriterion`. A prompt without a live token is asked by its masks."""
         rows = context.question if len(context.question) else context.masked
-        return _probe(context, rows, _whole_row)
+        (scores,) = yield from _probe(context, [rows], _whole_row)
+        return scores
+
+
+@dataclass(frozen=True)
+class QuestionAndAnswer:
+    """Attention of the question's tokens and of the masks in the upper half of the layers, in one probe.
+
+    The question's tokens find the statements it is about, the masks the words of the answer: each alone
+    misses what the other sees. Both count the same, however many tokens there are of either. Lower layers
+    look at neighbours rather than at what is asked (docs/results.md, "Which criterion").
+    """
+
+    name: str = "qa"
+    is_mass: bool = True
+
+    def score(self, context: ReuseContext) -> Work[Tensor]:
+        """See `AnchorCriterion`."""
+        groups = [rows for rows in (context.question, context.masked) if len(rows)]
+        parts = yield from _probe(context, groups, _whole_row, context.predictor.config.layers // 2)
+        return (parts / parts.sum(dim=1, keepdim=True).clamp_min(torch.finfo(parts.dtype).tiny)).sum(dim=0)
 
 
 def _whole_row(at: Tensor) -> Weights:
@@ -86,28 +109,34 @@ def _among(groups: Sequence[Tensor]) -> Weigh:
     return weigh
 
 
-def _probe(context: ReuseContext, watched: Tensor, weigh: Weigh) -> Work[Tensor]:
-    probe = _Probe(torch.searchsorted(context.live, watched), len(context.token_ids), weigh)
+def _probe(context: ReuseContext, groups: Sequence[Tensor], weigh: Weigh, first: int = 0) -> Work[Tensor]:
+    """What the rows of each group give the frozen positions in layers from `first` on, `[groups, frozen]`."""
+    watched = [torch.searchsorted(context.live, positions) for positions in groups]
+    probe = _Probe(watched, len(context.token_ids), weigh, first)
     rows = context.token_ids[context.live]
     nothing = torch.empty(0, dtype=torch.int64)
     yield Step(context.live, rows, nothing, context.kv, probe, "probe")
-    return probe.total[context.frozen]
+    return probe.total[:, context.frozen]
 
 
 class _Probe:
-    """Sums over heads, watched rows and layers; never holds more than the watched rows of one layer."""
+    """Sums over heads, layers and each group's rows; never holds more than the watched rows of one layer."""
 
-    def __init__(self, watched: Tensor, tokens: int, weigh: Weigh) -> None:
-        self.watched, self.weigh = watched, weigh
-        self.total = torch.zeros(tokens, dtype=torch.float32)
+    def __init__(self, groups: Sequence[Tensor], tokens: int, weigh: Weigh, first: int) -> None:
+        self.watched, self.sizes = torch.cat(list(groups)), [len(rows) for rows in groups]
+        self.weigh, self.first = weigh, first
+        self.total = torch.zeros(len(groups), tokens, dtype=torch.float32)
 
     def observe(self, layer: int, rows: LayerRows, reads: Reads) -> None:
         """See `ragcache.model.ragged.Observer`."""
         if layer == 0:  # a forward that failed half way is run again
             self.total.zero_()
+        if layer < self.first:
+            return
         at = reads.positions
-        weigh, weights = self.weigh(at), torch.zeros(len(at), device=at.device)
+        weigh, weights = self.weigh(at), torch.zeros(len(self.sizes), len(at), device=at.device)
         for scores in scores_of(reads, layer, rows, self.watched.to(at.device)):
-            weights += weigh(scores).sum(dim=(0, 1))
+            groups = weigh(scores).split(self.sizes, dim=1)
+            weights += torch.stack([group.sum(dim=(0, 1)) for group in groups])
         # a page's columns that are not seen may stand anywhere, and weigh nothing
-        self.total.index_add_(0, at.clamp(0, len(self.total) - 1).cpu(), weights.cpu())
+        self.total.index_add_(1, at.clamp(0, self.total.shape[1] - 1).cpu(), weights.cpu())

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from ragcache.errors import ConfigError
 from ragcache.reuse.context import AnchorCriterion
-from ragcache.reuse.criteria.attention import AttentionMass, Influence, QuestionAttention
+from ragcache.reuse.criteria.attention import AttentionMass, Influence, QuestionAndAnswer, QuestionAttention
 from ragcache.reuse.criteria.deviation import KeyDeviation, Oracle, ValueDrift
 from ragcache.reuse.criteria.fixed import FirstK, Random
 
@@ -19,6 +19,7 @@ CRITERIA: Mapping[str, AnchorCriterion] = MappingProxyType(
             Influence(joint=False),
             AttentionMass(),
             QuestionAttention(),
+            QuestionAndAnswer(),
             KeyDeviation(),
             ValueDrift(),
             FirstK(),
