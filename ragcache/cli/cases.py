@@ -20,6 +20,7 @@ from ragcache.model.attention import GatherKV
 from ragcache.model.config import ModelConfig
 from ragcache.model.segment import Segment, whole
 from ragcache.model.transformer import MaskPredictor
+from ragcache.reuse.criteria import Influence
 from ragcache.reuse.depth import DepthTable
 from ragcache.reuse.plan import make_plan
 from ragcache.reuse.policy import Full, ReusePolicy, parse_policy
@@ -130,11 +131,12 @@ def _rule(record: Record, blocks: int) -> CommitRule:
 
 
 def _policy(record: Record) -> ReusePolicy:
+    """The policy; a bare budget is ACache's, whose published cases give no more."""
     if "policy" in record.values:
         if "budget" in record.values:
             raise ConfigError("'budget' and 'policy' exclude each other; give one")
         return parse_policy(record.text("policy"))
-    return ReusePolicy(record.number("budget")) if "budget" in record.values else Full
+    return ReusePolicy(record.number("budget"), Influence()) if "budget" in record.values else Full
 
 
 def _part(record: Record, part: Any, vocabulary: int) -> tuple[bool, tuple[int, ...]]:

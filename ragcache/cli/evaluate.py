@@ -17,7 +17,7 @@ from ragcache.errors import InputError
 if TYPE_CHECKING:
     from ragcache.evaluation.answers import Answer
 
-POLICIES = "full,direct,acache@0.2"
+POLICIES = "full,direct,qa@0.2"
 
 
 Data = Annotated[

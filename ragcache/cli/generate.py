@@ -28,7 +28,7 @@ def generate(
     ],
     policy: Annotated[
         str | None,
-        typer.Option("--policy", help="Overrides the cases': full, acache@0.2, depth=4+acache@0.2, ..."),
+        typer.Option("--policy", help="Overrides the cases': full, qa@0.2, depth=4+qa@0.2, ..."),
     ] = None,
     device: options.Device = "auto",
     dtype: options.Dtype = "auto",
@@ -36,7 +36,7 @@ def generate(
     """Decode raw token ids: one JSON line for every case, {"tokens", "anchors", "nfe"}.
 
     A case is {"parts": [[is_affix, [ids]], ...], "gen_length", "block_length"} with "threshold" or "steps",
-    and optionally "cache" (none, prefix, dual, dllm, window), "budget" or "policy", "temperature",
+    and optionally "cache" (none, prefix, dual, dllm, window), "budget" (ACache's) or "policy", "temperature",
     "seed", "top_k", "top_p", "min_tokens", "confidence". Lines before a bad one are answered.
     """
     from ragcache.cli.cases import Case, run_case

@@ -23,9 +23,7 @@ Budget = Annotated[
 ]
 Policy = Annotated[
     str | None,
-    typer.Option(
-        "--policy", help="Instead of --budget: full, direct, auto, acache@0.2, depth+acache@0.2, ..."
-    ),
+    typer.Option("--policy", help="Instead of --budget: full, direct, auto, qa@0.2, depth+qa@0.2, ..."),
 ]
 Codec = Annotated[
     str, typer.Option("--codec", help="How pages are stored: raw, or smaller and rounded: int8, int4, fp8.")

@@ -59,6 +59,8 @@ def tune(
     plan = Plan(loaded.sets, (Full, *(p for p in policies if p.name != Full.name)), ("prefix",))
     answers = run(plan, model=model, device=device, dtype=dtype, journal=journal)
     tuning = choose(answers, tolerance)
+    if not tuning.of(Full.name).row.em:
+        complain("warning", "full recompute answers no question as expected, so no policy can be called safe")
     path = Profiles().write(fingerprint, "policy", _profile(tuning))
     if as_json:
         print_json(_as_json(tuning, path))

@@ -41,7 +41,7 @@ DEVICE_BYTES = 2 * 2**30
 class Engine(BaseEngine):
     """Thread-safe. `submit` from anywhere; waiting requests are batched, answers never depend on peers.
 
-    `policy` may be in short form, such as `acache@0.2`. `registry` None builds every page anew.
+    `policy` may be in short form, such as `qa@0.2`. `registry` None builds every page anew.
     `match_registered` also reuses registered texts that stand unmarked in a prompt. `profiles` hold what was
     measured for this model: depth tables, the policy `auto` stands for. `codec` is how pages are stored. An
     unknown policy or codec is a `ConfigError`. The engine does not own the registry: close it yourself, after

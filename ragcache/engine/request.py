@@ -25,7 +25,7 @@ class Request:
 
     `stop` strings end the answer before their first occurrence; an empty one, or anything else than
     strings, raises `ConfigError`.
-    `policy`, which may be in short form (`acache@0.2`), and `codec` None mean the engine's own; unknown ones
+    `policy`, which may be in short form (`qa@0.2`), and `codec` None mean the engine's own; unknown ones
     raise `ConfigError`. `shared` names affixes that may come from the shared namespace. `timeout_s` counts
     from submission; a request that is not done by then fails with `RequestTimeoutError` at its next step.
     Requests of higher `priority`, and those with less time, go first (`ragcache.engine.scheduler`).

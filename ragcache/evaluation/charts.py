@@ -29,7 +29,7 @@ class Style:
 
 
 def budget_of(policy: str) -> tuple[str, float] | None:
-    """The line of a chart and the place on it: `("acache", 0.2)` for `acache@0.2`.
+    """The line of a chart and the place on it: `("qa", 0.2)` for `qa@0.2`.
 
     `direct` lies at 0, `full` at 1, each a line of its own; None for a policy without a budget in 0..1, such
     as `adaptive@0.9`, whose number is a share of influence.

@@ -47,14 +47,14 @@ class Tuning:
 
 def candidates(layers: int) -> list[str]:
     """Policies worth trying on a model of `layers`, besides full recompute."""
-    shares = [f"{name}@{share}" for name in ("acache", "mass") for share in (0.05, 0.1, 0.2, 0.3, 0.5)]
+    shares = [f"{name}@{share}" for name in ("qa", "acache") for share in (0.05, 0.1, 0.2, 0.3, 0.5)]
     depths = sorted({max(1, layers // 4), max(1, layers // 2)})
     return [
         "direct",
         *shares,
         "adaptive@0.9",
         *(f"depth={depth}" for depth in depths),
-        *(f"depth={depth}+acache@0.2" for depth in depths),
+        *(f"depth={depth}+qa@0.2" for depth in depths),
     ]
 
 
@@ -68,21 +68,22 @@ def tune(answers: Sequence[Answer], tolerance: float = 0.01) -> Tuning:
     """Choose among the policies of `answers`, all to the same questions and `full` among them.
 
     A policy is safe when its exact match is not more than `tolerance` (a share) below full's, at the lower
-    end of the 95 % interval of a paired bootstrap, and there were `FEWEST` questions at least. Raises
-    `InputError` without answers of full recompute.
+    end of the 95 % interval of a paired bootstrap, and there were `FEWEST` questions at least, some of which
+    full recompute answers. Raises `InputError` without answers of full recompute.
     """
     check_tolerance(tolerance)
     rows = {row.policy: row for row in summarise(answers)}
     if FULL not in rows:
         raise InputError("tuning compares with full recompute; evaluate policy 'full' too")
     full, full_s = rows[FULL], rows[FULL].refresh_s
+    telling = full.n >= FEWEST and full.em > 0.0  # who is always wrong loses nothing by any policy
     none = Difference(full.dataset, FULL, full.placement, FULL, full.n, 0.0, 0.0, 0.0)
     found = [Candidate(full, none, 1.0, 1.0, True)]
     for difference in against(answers, FULL):
         row = rows[difference.policy]
         refresh = row.refresh_s / full_s if full_s else 1.0
         probe = row.probe_s / full_s if full_s else 0.0
-        safe = row.n >= FEWEST and difference.em_low >= -tolerance
+        safe = telling and difference.em_low >= -tolerance
         found.append(Candidate(row, difference, probe + refresh, refresh, safe))
     ordered = tuple(sorted(found, key=lambda candidate: candidate.cost))
     return Tuning(ordered, next(c.row.policy for c in ordered if c.safe), tolerance)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from ragcache.errors import ConfigError
 from ragcache.reuse.budget import AdaptiveShare, Budget, Share
 from ragcache.reuse.context import AnchorCriterion
-from ragcache.reuse.criteria import CRITERIA, Influence, criterion_named
+from ragcache.reuse.criteria import CRITERIA, DEFAULT, criterion_named
 from ragcache.reuse.depth import DepthTable
 
 FORMS = "full, direct, auto, depth, depth=LAYERS, adaptive@MASS, " + ", ".join(
     f"{n}@BUDGET" for n in CRITERIA
 )
-EXAMPLES = "acache@0.2, depth+acache@0.2, adaptive@0.9, acache@0.2+once, acache@0.2+contextual"
+EXAMPLES = "qa@0.2, depth+qa@0.2, adaptive@0.9, qa@0.2+once, acache@0.2+contextual"
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class ReusePolicy:
     """
 
     budget: float | Budget = 0.2
-    criterion: AnchorCriterion = field(default_factory=Influence)
+    criterion: AnchorCriterion = DEFAULT
     depth: Depth | None = None
     refresh_every: int | None = 1
     contextual: bool = False
@@ -62,7 +62,8 @@ class ReusePolicy:
             object.__setattr__(self, "budget", Share(float(self.budget)))
         if isinstance(self.budget, AdaptiveShare) and not self.criterion.is_mass:
             raise ConfigError(
-                f"an adaptive budget is a share of attention; {self.criterion.name!r} gives none: use acache"
+                f"an adaptive budget is a share of attention; {self.criterion.name!r} gives none: "
+                f"use {DEFAULT.name}"
             )
         if self.refresh_every is not None and self.refresh_every < 1:
             raise ConfigError(f"refresh_every must be at least 1 block, not {self.refresh_every}")
@@ -92,7 +93,7 @@ class ReusePolicy:
     def _anchor_name(self) -> str:
         if isinstance(self.amount, AdaptiveShare):
             named = f"adaptive{self.amount.name}"
-            return named if self.criterion == Influence() else f"{self.criterion.name}+{named}"
+            return named if self.criterion == DEFAULT else f"{self.criterion.name}+{named}"
         if self.amount.least == 1.0:
             return "" if self.depth else "full"
         return "direct" if self.amount.most == 0.0 else f"{self.criterion.name}{self.amount.name}"
@@ -109,12 +110,12 @@ Auto = ReusePolicy(auto=True)
 
 
 def Anchors(budget: float = 0.2) -> ReusePolicy:
-    """ACache: the `budget` share of affix tokens that the masks attend to most."""
+    """The `budget` share of affix tokens that question and masks attend to most."""
     return ReusePolicy(budget=budget)
 
 
 def parse_policy(text: str) -> ReusePolicy:
-    """A policy from its short form, parts joined by `+`: `acache@0.2`, `depth+acache@0.2`, `direct`.
+    """A policy from its short form, parts joined by `+`: `qa@0.2`, `depth+qa@0.2`, `direct`.
 
     Raises `ConfigError` naming the known forms, or what is said twice.
     """

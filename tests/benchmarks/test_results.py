@@ -42,7 +42,7 @@ ROWS = [
     row("full", 0.8, 1.0),
     row("direct", 0.6, 0.7),
     row("random@0.2", 0.6, 0.75),
-    row("acache@0.2", 0.78, 0.9),
+    row("qa@0.2", 0.78, 0.9),
 ]
 
 
@@ -53,16 +53,16 @@ def test_what_is_measured_can_be_parsed_and_has_no_twins() -> None:
 
 
 def test_a_verdict_says_what_anchors_bring_back() -> None:
-    found = verdicts(ROWS, "acache@0.2")
+    found = verdicts(ROWS, "qa@0.2")
     assert found[:7] == ["single", "100", "0.800", "0.600", "0.780", "0.97", "90%"]
     assert found[-1] == "clear"
-    near = [*ROWS[:3], row("acache@0.2", 0.8, 0.72)]
-    assert verdicts(near, "acache@0.2")[-1] == "no"  # random agrees more
+    near = [*ROWS[:3], row("qa@0.2", 0.8, 0.72)]
+    assert verdicts(near, "qa@0.2")[-1] == "no"  # random agrees more
 
 
 def test_a_small_loss_is_no_measure_of_regaining() -> None:
     rows = [row("full", 0.64, 1.0), *ROWS[1:]]
-    assert verdicts(rows, "acache@0.2")[6] == "-"
+    assert verdicts(rows, "qa@0.2")[6] == "-"
 
 
 def test_budget_1_is_full_only_if_every_token_is() -> None:
@@ -86,7 +86,7 @@ def test_the_report_of_all_policies_is_printed_and_drawn(tmp_path: Path) -> None
     result = CliRunner().invoke(app, ["criteria", str(tmp_path), "--html", str(page)])
     assert result.exit_code == 0, result.output
     heads = [line for line in result.output.splitlines() if line.startswith("### ")]
-    assert len(heads) == 9 + 2 + 1  # a verdict a criterion, budget 1 and depth, the table of the data set
+    assert len(heads) == 10 + 2 + 1  # a verdict a criterion, budget 1 and depth, the table of the data set
     assert "| acache | 0.700 0.800 0.000 |" in result.output
     assert page.read_text().count("<svg") == 1
 
@@ -109,7 +109,7 @@ def test_an_empty_folder_says_what_to_run(tmp_path: Path) -> None:
     assert "make eval" in result.output
 
 
-@pytest.mark.parametrize("policy", ["direct", "acache@0.2"])
+@pytest.mark.parametrize("policy", ["direct", "qa@0.2"])
 def test_rows_survive_the_file(policy: str, tmp_path: Path) -> None:
     (tmp_path / "one.json").write_text(json.dumps({"rows": [asdict(r) for r in ROWS]}))
     [rows] = read_rows(tmp_path).values()

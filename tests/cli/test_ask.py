@@ -48,7 +48,7 @@ def test_json_is_one_object_whose_counts_add_up(run: Run, arguments: list[object
     assert {affix["name"] for affix in reuse["affixes"]} >= {"ragcache/system", "kettle.md"}
     assert {"imports", "load_model", "retrieve", "full", "total"} <= set(found["timings_s"])
     assert found["timings_s"]["total"] >= found["timings_s"]["answer"] > 0
-    assert (found["model"], found["policy"]) == (str(model), "acache@0.2")
+    assert (found["model"], found["policy"]) == (str(model), "qa@0.2")
 
 
 def test_the_second_run_hits_and_answers_the_same(run: Run, arguments: list[object], store: Path) -> None:

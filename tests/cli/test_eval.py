@@ -27,7 +27,7 @@ def test_own_data_gives_one_row_a_policy(run: Run, data: Path, model: Path, tmp_
     out = tmp_path / "rows.json"
     found = run("eval", "--data", data, "--model", model, "--n", 2, "--json", "--out", out).json
     assert json.loads(out.read_text()) == found
-    assert [row["policy"] for row in found["rows"]] == ["full", "direct", "acache@0.2"]
+    assert [row["policy"] for row in found["rows"]] == ["full", "direct", "qa@0.2"]
     assert all((row["dataset"], row["n"]) == ("mine", 2) for row in found["rows"])
     assert {"em", "em_low", "em_high", "f1", "agreement", "kl", "refresh_s"} <= set(found["rows"][0])
     full, direct, anchors = found["rows"]

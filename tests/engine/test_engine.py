@@ -82,7 +82,7 @@ def test_budgets_recompute_their_share(engine: Engine) -> None:
     assert direct.reuse.recomputed == 0
     assert fifth.reuse.recomputed == -(-inside // 5)
     assert (full.reuse.reused, full.reuse.recomputed) == (0, inside)
-    assert [c.policy for c in (direct, fifth, full)] == ["direct", "acache@0.2", "full"]
+    assert [c.policy for c in (direct, fifth, full)] == ["direct", "qa@0.2", "full"]
     assert {use.status for use in full.reuse.affixes} == {"skipped"}
 
 

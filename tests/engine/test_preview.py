@@ -59,6 +59,6 @@ def test_too_long_is_said_not_raised(engine: Engine) -> None:
 def test_as_text_it_has_a_line_for_every_section(engine: Engine) -> None:
     preview = engine.preview(ask_about(RIVER))
     head, *lines = str(preview).splitlines()
-    assert "acache@0.2" in head
+    assert "qa@0.2" in head
     assert len(lines) == len(preview.sections)
     assert "missing  doc0: The river is long" in str(preview)

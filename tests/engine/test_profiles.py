@@ -48,10 +48,10 @@ def test_auto_without_a_profile_warns_and_is_safe(
 ) -> None:
     with Engine(model, profiles=profiles) as engine, caplog.at_level(logging.WARNING, "ragcache"):
         auto, usual = engine.generate([AUTO])[0], engine.generate([replace(AUTO, policy=ReusePolicy())])[0]
-    assert auto.policy == ReusePolicy().name == "acache@0.2"
+    assert auto.policy == ReusePolicy().name == "qa@0.2"
     assert auto.token_ids == usual.token_ids
     assert [record.message for record in caplog.records] == [
-        "no profile for this model yet: auto uses acache@0.2; measure with ragcache tune"
+        "no profile for this model yet: auto uses qa@0.2; measure with ragcache tune"
     ]
 
 

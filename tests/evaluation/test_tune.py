@@ -68,6 +68,11 @@ def test_too_few_questions_make_nothing_safe() -> None:
     assert (few.chosen, enough.chosen) == ("full", "direct")
 
 
+def test_where_full_recompute_is_always_wrong_nothing_is_safe() -> None:
+    wrong = [False] * FEWEST
+    assert tune([*answers("full", 0.1, wrong), *answers("direct", 0.01, wrong)]).chosen == "full"
+
+
 def test_bad_input() -> None:
     with pytest.raises(InputError, match="evaluate policy 'full' too"):
         tune(answers("direct", 0.01, RIGHT))

@@ -132,10 +132,11 @@ def influence(
     frozen: Cache,
     among: Sequence[int] | None = None,
     beside: Sequence[int] = (),
+    first: int = 0,
 ) -> Array:
-    """Attention each position `among` the frozen gets from the masks, over those keys; all layers, heads.
+    """Attention each position `among` the frozen gets from the masks, over those keys; all heads.
 
-    Keys `beside` them take their share of the attention too.
+    Keys `beside` them take their share of the attention too. Of the layers from `first` on.
     """
     live = [p for p in range(len(ids)) if p not in frozen[0]]
     among = list(frozen[0]) if among is None else among
@@ -143,7 +144,7 @@ def influence(
     cache = [dict(layer) for layer in frozen]
     model.forward_rows([ids[p] for p in live], live, cache, queries=queries)
     total = np.zeros(len(among))
-    for layer, q in enumerate(queries):
+    for layer, q in enumerate(queries[first:], start=first):
         for position in masked:
             for head in range(model.heads):
                 shared = head // (model.heads // model.kv_heads)

@@ -17,7 +17,7 @@ from ragcache.model.reads import Reads
 from ragcache.model.rows import LayerRows
 from ragcache.model.scores import scores_of as attention_scores
 from ragcache.reuse.context import AnchorCriterion, ReuseContext
-from ragcache.reuse.criteria import AttentionMass, Influence, QuestionAttention, attention
+from ragcache.reuse.criteria import AttentionMass, Influence, QuestionAndAnswer, QuestionAttention, attention
 from reference.fast_path import BACKENDS, Fast, backend_named
 from reference.generate import influence, place
 from reference.llada import ReferenceModel
@@ -86,6 +86,19 @@ def test_scores_equal_the_reference(
     torch.testing.assert_close(scores.double(), torch.from_numpy(wanted), atol=1e-4, rtol=0)
 
 
+@pytest.mark.parametrize("kind", CONFIGS)
+def test_question_and_masks_count_the_same_however_many_they_are(kind: str, tmp_path: Path) -> None:
+    fast = Fast(tiny_model(CONFIGS[kind]))
+    context = context_of(fast)
+    save_model(fast.model, tmp_path)
+    plain, ids = ReferenceModel(tmp_path), context.token_ids.tolist()
+    frozen, first = place(plain, PARTS), fast.model.config.layers // 2
+    parts = [influence(plain, ids, rows, frozen, FROZEN, LIVE, first) for rows in (QUESTION, MASKED)]
+    wanted = sum(part / part.sum() for part in parts)
+    scores = scores_of(QuestionAndAnswer(), context)
+    torch.testing.assert_close(scores.double(), torch.as_tensor(wanted), atol=1e-4, rtol=0)
+
+
 def test_influence_is_shared_out_among_all_affixes() -> None:
     """One softmax per mask, head and layer over all affixes together: they compete for its mass."""
     fast = Fast(tiny_model())
@@ -94,9 +107,17 @@ def test_influence_is_shared_out_among_all_affixes() -> None:
     assert total == pytest.approx(MASKS * config.heads * config.layers, rel=1e-5)
 
 
-@pytest.mark.parametrize("criterion", [Influence(), AttentionMass(), QuestionAttention()])
+@pytest.mark.parametrize(
+    ("criterion", "watched", "first"),
+    [
+        (Influence(), MASKS, 0),
+        (AttentionMass(), MASKS, 0),
+        (QuestionAttention(), len(QUESTION), 0),
+        (QuestionAndAnswer(), len(QUESTION) + MASKS, 1),  # from the middle of two layers on
+    ],
+)
 def test_no_attention_but_that_of_the_watched_rows_is_held(
-    criterion: AnchorCriterion, monkeypatch: pytest.MonkeyPatch
+    criterion: AnchorCriterion, watched: int, first: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[tuple[int, int]] = []
 
@@ -107,5 +128,4 @@ def test_no_attention_but_that_of_the_watched_rows_is_held(
     monkeypatch.setattr(attention, "scores_of", noted)
     context = context_of(Fast(tiny_model()))
     scores_of(criterion, context)
-    watched = len(QUESTION) if isinstance(criterion, QuestionAttention) else MASKS
-    assert asked == [(layer, watched) for layer in range(context.predictor.config.layers)]
+    assert asked == [(layer, watched) for layer in range(first, context.predictor.config.layers)]

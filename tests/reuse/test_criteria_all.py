@@ -166,4 +166,4 @@ def test_an_adaptive_budget_needs_shares() -> None:
     with pytest.raises(ConfigError, match="'first' gives none"):
         ReusePolicy(AdaptiveShare(), FirstK())
     assert ReusePolicy(AdaptiveShare(), AttentionMass()).name == "mass+adaptive@0.9"
-    assert ReusePolicy(Share(0.3)).name == "acache@0.3"
+    assert ReusePolicy(Share(0.3)).name == "qa@0.3"

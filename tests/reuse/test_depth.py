@@ -11,6 +11,7 @@ from ragcache.decoding.commit import ConfidenceThreshold
 from ragcache.decoding.denoise import DecodingOptions
 from ragcache.errors import ConfigError
 from ragcache.model.checkpoint import save_model
+from ragcache.reuse.criteria import Influence
 from ragcache.reuse.depth import PUBLISHED, DepthTable, fixed_depth
 from ragcache.reuse.plan import depth_table
 from ragcache.reuse.policy import Depth, Direct, Full, ReusePolicy, parse_policy
@@ -32,7 +33,7 @@ def test_equals_the_reference(depth: int, budget: float, backend: str, tmp_path:
     fast = Fast(tiny_model(seed=SEED), backend_named(backend))
     save_model(fast.model, tmp_path)
     wanted = depth_reuse(ReferenceModel(tmp_path), PARTS, budget, depth, 6, 0.5)
-    outcome = fast.answer(PARTS, ReusePolicy(budget, depth=Depth(depth)), OPTIONS)
+    outcome = fast.answer(PARTS, ReusePolicy(budget, Influence(), depth=Depth(depth)), OPTIONS)
     assert (outcome.anchors, outcome.tokens) == wanted
 
 
@@ -109,9 +110,9 @@ def test_a_page_without_hidden_states_is_refused() -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_pages_are_unchanged(backend: str) -> None:
     fast = Fast(tiny_model(seed=SEED), backend_named(backend))
-    fast.answer(PARTS, ReusePolicy(0.5, depth=Depth(1)), OPTIONS)
+    fast.answer(PARTS, ReusePolicy(0.5, Influence(), depth=Depth(1)), OPTIONS)
     before = {ids: [t.clone() for t in (*p.keys, *p.hidden.values())] for ids, p in fast.pages.items()}
-    fast.answer(PARTS, ReusePolicy(0.5, depth=Depth(1)), OPTIONS)
+    fast.answer(PARTS, ReusePolicy(0.5, Influence(), depth=Depth(1)), OPTIONS)
     for ids, tensors in before.items():
         page = fast.pages[ids]
         assert all(map(torch.equal, tensors, (*page.keys, *page.hidden.values())))

@@ -12,6 +12,7 @@ from ragcache.decoding.commit import ConfidenceThreshold
 from ragcache.decoding.denoise import DecodingOptions
 from ragcache.model.checkpoint import load_model
 from ragcache.model.transformer import MaskPredictor
+from ragcache.reuse.criteria import Influence
 from ragcache.reuse.policy import ReusePolicy
 from reference.fast_path import BACKENDS, Fast, backend_named
 from reference.tiny import GOLDEN
@@ -36,7 +37,7 @@ def options_of(case: dict[str, Any]) -> DecodingOptions:
 @pytest.mark.parametrize("case", SOUND, ids=lambda c: f"{c['layout']} {c['budget']}")
 def test_same_anchors_and_tokens(model: MaskPredictor, case: dict[str, Any], backend: str) -> None:
     fast = Fast(model, backend_named(backend))
-    outcome = fast.answer(case["parts"], ReusePolicy(case["budget"]), options_of(case))
+    outcome = fast.answer(case["parts"], ReusePolicy(case["budget"], Influence()), options_of(case))
     assert outcome.anchors == case["anchors"]
     assert outcome.tokens == case["tokens"]
 
@@ -56,5 +57,5 @@ def test_the_swapped_case_equals_the_uncached_run(model: MaskPredictor, backend:
 def test_same_anchors_and_tokens_on_cuda(backend: str) -> None:
     fast = Fast(load_model(GOLDEN, device="cuda"), backend_named(backend))
     for case in SOUND:
-        outcome = fast.answer(case["parts"], ReusePolicy(case["budget"]), options_of(case))
+        outcome = fast.answer(case["parts"], ReusePolicy(case["budget"], Influence()), options_of(case))
         assert (outcome.anchors, outcome.tokens) == (case["anchors"], case["tokens"])

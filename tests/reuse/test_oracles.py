@@ -10,6 +10,7 @@ import torch
 from ragcache.decoding.commit import ConfidenceThreshold, FixedSteps
 from ragcache.decoding.denoise import DecodingOptions
 from ragcache.model.checkpoint import save_model
+from ragcache.reuse.criteria import Influence
 from ragcache.reuse.policy import ReusePolicy
 from reference.families import reference_model
 from reference.fast_path import BACKENDS, Fast, Parts, backend_named, run_jointly
@@ -38,7 +39,7 @@ def check_against_reference(kind: str, parts: Parts, budget: float, mode: str, f
     wanted = acache(reference_model(folder), parts, budget, 11, 4, threshold(0.5), mode)
     options = DecodingOptions(11, 4, ConfidenceThreshold(0.5), mode)
     for backend in BACKENDS:
-        outcome = Fast(model, backend_named(backend)).answer(parts, ReusePolicy(budget), options)
+        outcome = Fast(model, backend_named(backend)).answer(parts, ReusePolicy(budget, Influence()), options)
         assert (outcome.anchors, outcome.tokens) == wanted
 
 
@@ -67,7 +68,9 @@ def test_fixed_steps_equal_the_reference(tmp_path: Path) -> None:
     model = tiny_model()
     save_model(model, tmp_path)
     wanted = acache(reference_model(tmp_path), LAYOUTS["several"], 0.3, 11, 4, fixed_steps(3))
-    outcome = Fast(model).answer(LAYOUTS["several"], ReusePolicy(0.3), DecodingOptions(11, 4, FixedSteps(3)))
+    outcome = Fast(model).answer(
+        LAYOUTS["several"], ReusePolicy(0.3, Influence()), DecodingOptions(11, 4, FixedSteps(3))
+    )
     assert (outcome.anchors, outcome.tokens) == wanted
 
 
@@ -94,7 +97,7 @@ def test_pages_are_unchanged_by_generation(kind: str, backend: str) -> None:
     before = {ids: [t.clone() for t in (*p.keys, *p.values)] for ids, p in fast.pages.items()}
     for budget in (0.0, 0.3, 1.0):
         for parts in (LAYOUTS["several"], LAYOUTS["same affix twice"]):
-            fast.answer(parts, ReusePolicy(budget), OPTIONS)
+            fast.answer(parts, ReusePolicy(budget, Influence()), OPTIONS)
     for ids, tensors in before.items():
         page = fast.pages[ids]
         assert all(torch.equal(a, b) for a, b in zip(tensors, (*page.keys, *page.values), strict=True))
@@ -104,10 +107,10 @@ def test_pages_are_unchanged_by_generation(kind: str, backend: str) -> None:
 @pytest.mark.parametrize("kind", ["gqa-bias", *FAMILIES])
 def test_pages_serve_any_order_as_fresh_ones_would(kind: str, backend: str) -> None:
     warm = Fast(tiny_model(KINDS[kind]), backend_named(backend))
-    warm.answer(LAYOUTS["several"], ReusePolicy(0.3), OPTIONS)
+    warm.answer(LAYOUTS["several"], ReusePolicy(0.3, Influence()), OPTIONS)
     reordered = [(True, A), (False, QUESTION), (True, C), (True, B)]
     cold = Fast(warm.model, backend_named(backend))
-    outcomes = [fast.answer(reordered, ReusePolicy(0.3), OPTIONS) for fast in (cold, warm, warm)]
+    outcomes = [fast.answer(reordered, ReusePolicy(0.3, Influence()), OPTIONS) for fast in (cold, warm, warm)]
     assert outcomes[0] == outcomes[1] == outcomes[2]
     assert len(warm.pages) == 3  # one page per affix, wherever it stands
 
@@ -119,7 +122,11 @@ def test_a_batch_of_unequal_requests_equals_one_by_one(kind: str, backend: str) 
     rules = ConfidenceThreshold(0.5), FixedSteps(2), ConfidenceThreshold(0.9)
     block = fast.model.config.causal_block or 5
     requests = [
-        (parts, ReusePolicy((0.0, 0.2, 0.5, 1.0)[i % 4]), DecodingOptions(4 + 2 * i, block, rules[i % 3]))
+        (
+            parts,
+            ReusePolicy((0.0, 0.2, 0.5, 1.0)[i % 4], Influence()),
+            DecodingOptions(4 + 2 * i, block, rules[i % 3]),
+        )
         for i, parts in enumerate(LAYOUTS.values())
     ]
     alone = [fast.answer(*request) for request in requests]
@@ -132,7 +139,7 @@ def test_a_batch_of_unequal_requests_equals_one_by_one(kind: str, backend: str) 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_bf16_gives_a_full_answer(backend: str) -> None:
     fast = Fast(tiny_model().to(torch.bfloat16), backend_named(backend))
-    outcome = fast.answer(LAYOUTS["several"], ReusePolicy(0.3), OPTIONS)
+    outcome = fast.answer(LAYOUTS["several"], ReusePolicy(0.3, Influence()), OPTIONS)
     assert len(outcome.tokens) == 11
     assert fast.model.config.mask_id not in outcome.tokens
     assert all(t.dtype == torch.bfloat16 for page in fast.pages.values() for t in page.keys)

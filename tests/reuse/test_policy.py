@@ -80,8 +80,8 @@ def test_names_parse_back(policy: ReusePolicy) -> None:
 
 
 def test_names() -> None:
-    assert [p.name for p in (Full, Direct, Anchors(0.25))] == ["full", "direct", "acache@0.25"]
-    assert parse_policy("acache") == Anchors()
+    assert [p.name for p in (Full, Direct, Anchors(0.25))] == ["full", "direct", "qa@0.25"]
+    assert parse_policy("qa") == Anchors()
     assert [p.reuses for p in (Full, Direct, Anchors(0.25))] == [False, True, True]
 
 
@@ -89,7 +89,7 @@ def test_names() -> None:
     ("text", "message"),
     [
         ("half", "unknown policy 'half'; known: full, direct, auto, depth"),
-        ("acache@much", "policy 'acache@much': not a number .*'much'.*for example acache@0.2"),
+        ("acache@much", "policy 'acache@much': not a number .*'much'.*for example qa@0.2"),
         ("acache@", "policy 'acache@': not a number"),
         ("direct@0.5", "unknown policy 'direct@0.5'"),
         ("acache@0.2+mass@0.3", "gives budget and criterion twice"),

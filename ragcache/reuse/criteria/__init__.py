@@ -3,10 +3,11 @@
 from ragcache.reuse.criteria.attention import AttentionMass, Influence, QuestionAndAnswer, QuestionAttention
 from ragcache.reuse.criteria.deviation import KeyDeviation, Oracle, ValueDrift
 from ragcache.reuse.criteria.fixed import FirstK, Random
-from ragcache.reuse.criteria.named import CRITERIA, criterion_named
+from ragcache.reuse.criteria.named import CRITERIA, DEFAULT, criterion_named
 
 __all__ = [
     "CRITERIA",
+    "DEFAULT",
     "AttentionMass",
     "FirstK",
     "Influence",

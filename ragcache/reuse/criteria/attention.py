@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
+from itertools import accumulate
 from typing import TypeAlias
 
 import torch
@@ -42,8 +43,7 @@ class Influence:
         """See `AnchorCriterion`."""
         every = [segment.positions for segment in context.segments]
         weigh = _among([torch.cat(every)] if self.joint else every)
-        (scores,) = yield from _probe(context, [context.masked], weigh)
-        return scores
+        return (yield from _probe(context, [context.masked], weigh))[0]
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,7 @@ class AttentionMass:
 
     def score(self, context: ReuseContext) -> Work[Tensor]:
         """See `AnchorCriterion`."""
-        (scores,) = yield from _probe(context, [context.masked], _whole_row)
-        return scores
+        return (yield from _probe(context, [context.masked], _whole_row))[0]
 
 
 @dataclass(frozen=True)
@@ -69,8 +68,7 @@ class QuestionAttention:
     def score(self, context: ReuseContext) -> Work[Tensor]:
         """See `AnchorCriterion`. A prompt without a live token is asked by its masks."""
         rows = context.question if len(context.question) else context.masked
-        (scores,) = yield from _probe(context, [rows], _whole_row)
-        return scores
+        return (yield from _probe(context, [rows], _whole_row))[0]
 
 
 @dataclass(frozen=True)
@@ -123,7 +121,9 @@ class _Probe:
     """Sums over heads, layers and each group's rows; never holds more than the watched rows of one layer."""
 
     def __init__(self, groups: Sequence[Tensor], tokens: int, weigh: Weigh, first: int) -> None:
-        self.watched, self.sizes = torch.cat(list(groups)), [len(rows) for rows in groups]
+        self.watched = torch.cat(list(groups))
+        ends = list(accumulate(map(len, groups)))
+        self.groups = [slice(end - len(rows), end) for rows, end in zip(groups, ends, strict=True)]
         self.weigh, self.first = weigh, first
         self.total = torch.zeros(len(groups), tokens, dtype=torch.float32)
 
@@ -134,9 +134,9 @@ class _Probe:
         if layer < self.first:
             return
         at = reads.positions
-        weigh, weights = self.weigh(at), torch.zeros(len(self.sizes), len(at), device=at.device)
+        weigh, weights = self.weigh(at), torch.zeros(len(self.groups), len(at), device=at.device)
         for scores in scores_of(reads, layer, rows, self.watched.to(at.device)):
-            groups = weigh(scores).split(self.sizes, dim=1)
-            weights += torch.stack([group.sum(dim=(0, 1)) for group in groups])
+            given = weigh(scores).sum(dim=0)
+            weights += torch.stack([given[group].sum(dim=0) for group in self.groups])
         # a page's columns that are not seen may stand anywhere, and weigh nothing
         self.total.index_add_(1, at.clamp(0, self.total.shape[1] - 1).cpu(), weights.cpu())

@@ -30,6 +30,10 @@ CRITERIA: Mapping[str, AnchorCriterion] = MappingProxyType(
 )
 
 
+# the one that brings back most of what direct reuse loses (docs/results.md, "Which criterion")
+DEFAULT: AnchorCriterion = QuestionAndAnswer()
+
+
 def criterion_named(name: str) -> AnchorCriterion:
     """The criterion called `name`. Raises `ConfigError` naming the known ones."""
     if name not in CRITERIA:
