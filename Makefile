@@ -83,8 +83,10 @@ eval-caches: $(CACHES:%=$(EVAL)/caches/%.json)
 eval-tune: export RAGCACHE_PROFILES = $(EVAL)/profiles
 eval-tune: | $(BIN)/.installed-dev
 	@mkdir -p $(EVAL)/tuned
-	$(BIN)/ragcache tune --questions $(HANDBOOK)/questions.jsonl --docs $(HANDBOOK) \
+	$(BIN)/ragcache tune --questions $(HANDBOOK)-tuning.jsonl --docs $(HANDBOOK) \
 		--journal $(EVAL)/tuned/handbook.jsonl --html $(EVAL)/tuned/handbook.html
+	$(BIN)/ragcache eval --questions $(HANDBOOK)/questions.jsonl --docs $(HANDBOOK) --policy full,auto \
+		--journal $(EVAL)/tuned/confirm.jsonl --out $(EVAL)/tuned/confirm.json
 	$(BIN)/ragcache eval --dataset single --dataset two_hop --n $(N) --policy full,auto \
 		--journal $(EVAL)/tuned/others.jsonl --out $(EVAL)/tuned/others.json
 

@@ -27,6 +27,9 @@ def tune(
     tolerance: Annotated[
         float, typer.Option("--tolerance", help="Loss of exact match that is accepted; 0.01 is one point.")
     ] = 0.01,
+    confidence: Annotated[
+        float, typer.Option("--confidence", help="Share of bootstrap resamples that must lose no more.")
+    ] = 0.8,
     n: Annotated[int | None, typer.Option("--n", min=1, help="Questions to use. [default: all]")] = None,
     top_k: options.TopK = 4,
     model: options.Model = "nano",
@@ -43,11 +46,11 @@ def tune(
     from ragcache.cli.reporting import page
     from ragcache.engine.loaded_model import load_fingerprint
     from ragcache.engine.profiles import Profiles
-    from ragcache.evaluation.tune import FEWEST, candidates, check_tolerance
+    from ragcache.evaluation.tune import FEWEST, candidates, check_strictness
     from ragcache.evaluation.tune import tune as choose
     from ragcache.reuse.policy import Full, parse_policies
 
-    check_tolerance(tolerance)
+    check_strictness(tolerance, confidence)
     layers, fingerprint = load_fingerprint(model)
     policies = parse_policies(policy or ",".join(candidates(layers)))
     loaded = from_documents(questions, docs, n, top_k)
@@ -58,7 +61,7 @@ def tune(
         complain("warning", f"{asked} questions are too few to call a policy safe; give {FEWEST} or more")
     plan = Plan(loaded.sets, (Full, *(p for p in policies if p.name != Full.name)), ("prefix",))
     answers = run(plan, model=model, device=device, dtype=dtype, journal=journal)
-    tuning = choose(answers, tolerance)
+    tuning = choose(answers, tolerance, confidence)
     if not tuning.of(Full.name).row.em:
         complain("warning", "full recompute answers no question as expected, so no policy can be called safe")
     path = Profiles().write(fingerprint, "policy", _profile(tuning))
@@ -76,6 +79,7 @@ def _profile(tuning: Tuning) -> dict[str, object]:
     return {
         "policy": tuning.chosen,
         "tolerance": tuning.tolerance,
+        "confidence": tuning.confidence,
         "questions": chosen.row.n,
         "exact_match": chosen.row.em,
         "exact_match_full": tuning.of("full").row.em,
@@ -89,12 +93,14 @@ def _as_json(tuning: Tuning, path: Path) -> dict[str, object]:
         "chosen": tuning.chosen,
         "safe": tuning.found,
         "tolerance": tuning.tolerance,
+        "confidence": tuning.confidence,
         "profile": str(path),
         "candidates": [
             {
                 "policy": c.row.policy,
                 "em": c.row.em,
                 "difference": [c.difference.em, c.difference.em_low, c.difference.em_high],
+                "at_least": c.at_least,
                 "refresh_ratio": c.refresh,
                 "refresh_and_probe_ratio": c.cost,
                 "safe": c.safe,
@@ -113,6 +119,7 @@ def _show(tuning: Tuning, path: Path) -> None:
         "policy",
         "em",
         "difference to full (95 %)",
+        f"at least ({tuning.confidence:.0%})",
         "safe",
         "refresh",
         "with probe",
@@ -126,13 +133,14 @@ def _show(tuning: Tuning, path: Path) -> None:
             c.row.policy,
             f"{c.row.em:.3f}",
             f"{d.em:+.3f} [{d.em_low:+.3f} {d.em_high:+.3f}]",
+            f"{c.at_least:+.3f}",
             "yes" if c.safe else "no",
             f"{c.refresh:.2f}",
             f"{c.cost:.2f}",
-            Bar(longest, 0, c.cost, width=30),
+            Bar(longest, 0, c.cost, width=20),
         )
     out = console()
-    out.width = max(out.width, 110)
+    out.width = max(out.width, 120)
     out.print(table)
     if tuning.found:
         best = tuning.of(tuning.chosen)

@@ -50,7 +50,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Difference:
-    """How much `em` exceeds that of `baseline` on the same `n` examples: the mean and its 95 % interval."""
+    """How much `em` exceeds that of `baseline` on the same `n` examples: the mean and its interval."""
 
     dataset: str
     policy: str
@@ -69,9 +69,14 @@ def summarise(answers: Iterable[Answer], *, resamples: int = 2000, seed: int = 0
 
 
 def against(
-    answers: Iterable[Answer], baseline: str = "full", *, resamples: int = 2000, seed: int = 0
+    answers: Iterable[Answer],
+    baseline: str = "full",
+    *,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
 ) -> list[Difference]:
-    """One difference for every row whose policy is not `baseline`, example by example.
+    """One difference for every row whose policy is not `baseline`, example by example; intervals of `level`.
 
     The baseline's answers are those with the same codec, or else those with `raw`. Raises `InputError` when
     the baseline did not answer an example that the policy answered.
@@ -92,7 +97,7 @@ def against(
                 f"compare {policy!r} with; add {baseline!r} to the policies"
             )
         scores, others = [a.em for a in ours], [known[a.index] for a in ours]
-        gap = paired(scores, others, groups=_groups(ours), resamples=resamples, seed=seed)
+        gap = paired(scores, others, groups=_groups(ours), level=level, resamples=resamples, seed=seed)
         found.append(
             Difference(dataset, policy, placement, baseline, len(ours), gap.mean, gap.low, gap.high, codec)
         )

@@ -17,11 +17,13 @@ FEWEST = 20  # questions; a bootstrap of fewer says that what never failed never
 class Candidate:
     """One policy: its row, how much its exact match differs from full's, and whether that is safe.
 
+    `at_least` is what the difference reaches with the confidence asked for.
     Times are shares of full's refresh: `cost` counts the probe and all refreshes, `refresh` the latter alone.
     """
 
     row: Row
     difference: Difference
+    at_least: float
     cost: float
     refresh: float
     safe: bool
@@ -34,6 +36,7 @@ class Tuning:
     candidates: tuple[Candidate, ...]
     chosen: str
     tolerance: float
+    confidence: float
 
     @property
     def found(self) -> bool:
@@ -58,32 +61,36 @@ def candidates(layers: int) -> list[str]:
     ]
 
 
-def check_tolerance(tolerance: float) -> None:
-    """Raise `ConfigError` for anything but a share."""
+def check_strictness(tolerance: float, confidence: float) -> None:
+    """Raise `ConfigError` for anything but a share, and for a confidence that is none."""
+    if not 0.5 < confidence < 1.0:
+        raise ConfigError(f"confidence {confidence} lies outside 0.5..1; use 0.8, or 0.95 to be stricter")
     if not 0.0 <= tolerance < 1.0:
         raise ConfigError(f"tolerance {tolerance} lies outside 0..1; use 0.01 for one point")
 
 
-def tune(answers: Sequence[Answer], tolerance: float = 0.01) -> Tuning:
+def tune(answers: Sequence[Answer], tolerance: float = 0.01, confidence: float = 0.8) -> Tuning:
     """Choose among the policies of `answers`, all to the same questions and `full` among them.
 
-    A policy is safe when its exact match is not more than `tolerance` (a share) below full's, at the lower
-    end of the 95 % interval of a paired bootstrap, and there were `FEWEST` questions at least, some of which
-    full recompute answers. Raises `InputError` without answers of full recompute.
+    A policy is safe when its exact match is not more than `tolerance` (a share) below full's in the share
+    `confidence` of the resamples of a paired bootstrap, and there were `FEWEST` questions at least, some of
+    which full recompute answers. 0.95 with a tolerance of a point takes thousands of questions to reach.
+    Raises `InputError` without answers of full recompute.
     """
-    check_tolerance(tolerance)
+    check_strictness(tolerance, confidence)
     rows = {row.policy: row for row in summarise(answers)}
     if FULL not in rows:
         raise InputError("tuning compares with full recompute; evaluate policy 'full' too")
     full, full_s = rows[FULL], rows[FULL].refresh_s
     telling = full.n >= FEWEST and full.em > 0.0  # who is always wrong loses nothing by any policy
     none = Difference(full.dataset, FULL, full.placement, FULL, full.n, 0.0, 0.0, 0.0)
-    found = [Candidate(full, none, 1.0, 1.0, True)]
-    for difference in against(answers, FULL):
+    found = [Candidate(full, none, 0.0, 1.0, 1.0, True)]
+    one_sided = against(answers, FULL, level=2 * confidence - 1)
+    for difference, bound in zip(against(answers, FULL), one_sided, strict=True):
         row = rows[difference.policy]
         refresh = row.refresh_s / full_s if full_s else 1.0
         probe = row.probe_s / full_s if full_s else 0.0
-        safe = telling and difference.em_low >= -tolerance
-        found.append(Candidate(row, difference, probe + refresh, refresh, safe))
+        safe = telling and bound.em_low >= -tolerance
+        found.append(Candidate(row, difference, bound.em_low, probe + refresh, refresh, safe))
     ordered = tuple(sorted(found, key=lambda candidate: candidate.cost))
-    return Tuning(ordered, next(c.row.policy for c in ordered if c.safe), tolerance)
+    return Tuning(ordered, next(c.row.policy for c in ordered if c.safe), tolerance, confidence)

@@ -41,8 +41,18 @@ def test_the_cheapest_of_the_safe_ones_is_chosen() -> None:
 def test_a_loss_that_may_be_chance_is_not_safe_either() -> None:
     # 3 of 200 lost: 1.5 points, and the interval reaches below the tolerance of 2
     few = answers("direct", 0.01, [ok and number not in (1, 2, 3) for number, ok in enumerate(RIGHT)])
-    assert tune([*FULL, *few], tolerance=0.02).chosen == "full"
+    assert tune([*FULL, *few], tolerance=0.02, confidence=0.95).chosen == "full"
     assert tune([*FULL, *few], tolerance=0.05).chosen == "direct"
+
+
+def test_how_sure_is_asked_for() -> None:
+    # 4 gained and 2 lost of 100: one in five resamples does not reach -1 point, one in twenty falls below it
+    right = [number > 5 for number in range(100)]
+    mixed = [number not in (4, 5, 6, 7) if number < 8 else True for number in range(100)]
+    both = [*answers("full", 0.1, right), *answers("direct", 0.01, mixed)]
+    loose, strict = (tune(both, confidence=share) for share in (0.8, 0.99))
+    assert (loose.chosen, strict.chosen) == ("direct", "full")
+    assert strict.of("direct").at_least < -0.01 <= loose.of("direct").at_least
 
 
 def test_nothing_safe_keeps_full_recompute_and_says_so() -> None:
@@ -78,6 +88,8 @@ def test_bad_input() -> None:
         tune(answers("direct", 0.01, RIGHT))
     with pytest.raises(ConfigError, match=r"tolerance 1\.5 lies outside"):
         tune(FULL, 1.5)
+    with pytest.raises(ConfigError, match=r"confidence 0\.5 lies outside"):
+        tune(FULL, confidence=0.5)
 
 
 @pytest.mark.parametrize("layers", [1, 8, 32])
