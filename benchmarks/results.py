@@ -15,11 +15,11 @@ import typer
 
 from ragcache.evaluation.html import render
 from ragcache.evaluation.summary import Row
-from ragcache.reuse.criteria import CRITERIA
+from ragcache.reuse.criteria import CRITERIA, DEFAULT
 
 BUDGETS = (0.05, 0.1, 0.2, 0.3, 0.5)  # 0 is direct, 1 is full, whatever the criterion
 USUAL = 0.2
-ANCHORS = f"qa@{USUAL:g}"
+ANCHORS = f"{DEFAULT.name}@{USUAL:g}"
 EXACT = "depth=0"  # budget 1 by way of the pages: all affix tokens are anchors, and answers are those of full
 DEEPER = tuple(f"depth={layers}+{ANCHORS}" for layers in (2, 4, 7))  # of nano's 8
 app = typer.Typer(add_completion=False, help=__doc__)

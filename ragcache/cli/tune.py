@@ -62,7 +62,7 @@ def tune(
     plan = Plan(loaded.sets, (Full, *(p for p in policies if p.name != Full.name)), ("prefix",))
     answers = run(plan, model=model, device=device, dtype=dtype, journal=journal)
     tuning = choose(answers, tolerance, confidence)
-    if not tuning.of(Full.name).row.em:
+    if tuning.of(Full.name).row.em == 0.0:
         complain("warning", "full recompute answers no question as expected, so no policy can be called safe")
     path = Profiles().write(fingerprint, "policy", _profile(tuning))
     if as_json:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ragcache.errors import ConfigError, InputError
 from ragcache.evaluation.answers import Answer
 from ragcache.evaluation.summary import Difference, Row, against, summarise
+from ragcache.reuse.criteria import DEFAULT
 
 FULL = "full"
 FEWEST = 20  # questions; a bootstrap of fewer says that what never failed never will
@@ -50,14 +51,14 @@ class Tuning:
 
 def candidates(layers: int) -> list[str]:
     """Policies worth trying on a model of `layers`, besides full recompute."""
-    shares = [f"{name}@{share}" for name in ("qa", "acache") for share in (0.05, 0.1, 0.2, 0.3, 0.5)]
+    shares = [f"{name}@{share}" for name in (DEFAULT.name, "acache") for share in (0.05, 0.1, 0.2, 0.3, 0.5)]
     depths = sorted({max(1, layers // 4), max(1, layers // 2)})
     return [
         "direct",
         *shares,
         "adaptive@0.9",
         *(f"depth={depth}" for depth in depths),
-        *(f"depth={depth}+qa@0.2" for depth in depths),
+        *(f"depth={depth}+{DEFAULT.name}@0.2" for depth in depths),
     ]
 
 

@@ -23,11 +23,15 @@ def profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+def write(path: Path, answer: str) -> Path:
+    """The question three times, with what is expected."""
+    path.write_text("\n".join(json.dumps({"question": QUESTION, "answer": answer}) for _ in range(3)))
+    return path
+
+
 @pytest.fixture
 def questions(tmp_path: Path) -> Path:
-    path = tmp_path / "questions.jsonl"
-    path.write_text("\n".join(json.dumps({"question": QUESTION, "answer": "blue"}) for _ in range(3)))
-    return path
+    return write(tmp_path / "questions.jsonl", "blue")
 
 
 @pytest.fixture
@@ -41,12 +45,10 @@ def options(questions: Path, docs: Path, model: Path) -> tuple[object, ...]:
 
 
 @pytest.fixture
-def answered(run: Run, docs: Path, model: Path, questions: Path, tmp_path: Path) -> Path:
-    """The questions, with what full recompute answers as expected answer."""
+def answered(run: Run, docs: Path, model: Path, tmp_path: Path) -> Path:
+    """Questions that expect what full recompute answers."""
     asked = ("ask", QUESTION, "--docs", docs, "--model", model, "--policy", "full", "--top-k", 1, "--json")
-    record = {"question": QUESTION, "answer": run(*asked, "--store", tmp_path / "other").json["answer"]}
-    questions.write_text("\n".join(json.dumps(record) for _ in range(3)))
-    return questions
+    return write(tmp_path / "answered.jsonl", run(*asked, "--store", tmp_path / "other").json["answer"])
 
 
 @pytest.mark.usefixtures("enough")
