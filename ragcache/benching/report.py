@@ -27,11 +27,17 @@ class Report:
     dtype: str
     device: str
     threads: int
+    compiled: bool
     load: Load
     rows: tuple[Row, ...]
     roofline: Roofline
     fit: Fit | None = None
     overheads: tuple[Overhead, ...] = ()
+
+    @property
+    def computed(self) -> str:
+        """In what dtype, and whether by compiled layers."""
+        return f"{self.dtype}, compiled" if self.compiled else self.dtype
 
     def as_json(self) -> dict[str, Any]:
         """One object; what was not measured is left out."""
@@ -42,6 +48,7 @@ class Report:
             "dtype": self.dtype,
             "device": self.device,
             "threads": self.threads,
+            "compiled": self.compiled,
             "load": asdict(self.load),
             "rows": [asdict(row) for row in self.rows],
             "roofline": {**asdict(self.roofline), "share": self.roofline.share},
@@ -87,9 +94,10 @@ class Report:
 
     def html(self, *, created: str, command: str) -> str:
         """The page. Raises `MissingDependencyError` without matplotlib."""
+        size = f"{self.parameters / 1e6:.1f} M parameters"
         about = {
             "Workload": f"{self.workload}: {described(self.load)}",
-            "Model": f"{self.model}, {self.parameters / 1e6:.1f} M parameters, {self.dtype} on {self.device}",
+            "Model": f"{self.model}, {size}, {self.computed} on {self.device}",
             "Threads": self.threads,
             "Created": created,
             "Command": command,

@@ -16,6 +16,7 @@ from ragcache.benching.scaling import scaling
 from ragcache.benching.stored import FEW, overheads
 from ragcache.benching.systems import BASELINE, System
 from ragcache.engine import LoadedModel
+from ragcache.model.compiled import is_compiled
 from ragcache.model.random_weights import parameter_count
 from ragcache.threads import in_own_thread
 
@@ -44,6 +45,7 @@ def run(
         dtype=model.dtype,
         device=model.device,
         threads=torch.get_num_threads(),
+        compiled=is_compiled(model.mask_predictor),
         load=load,
         rows=tuple(rows_of(measured)),
         roofline=in_own_thread(lambda: _roofline(model, measured, load)),  # others are timed after it

@@ -35,6 +35,7 @@ class Settings:
     codec: str
     decoding: DecodingOptions
     replicas: tuple[str, ...] = ()
+    compiled: bool = False
 
     @classmethod
     def checked(
@@ -97,7 +98,11 @@ def engine_for(model: LoadedModel, registry: Registry, settings: Settings, store
 def engine_options(settings: Settings, store: StoreChoice) -> EngineOptions:
     """What settings and store say of an engine."""
     return EngineOptions(
-        policy=settings.policy, codec=settings.codec, namespace=store.namespace, shared=tuple(store.shared)
+        policy=settings.policy,
+        codec=settings.codec,
+        namespace=store.namespace,
+        shared=tuple(store.shared),
+        compiled=settings.compiled,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -52,6 +53,7 @@ def batch(
     device: options.Device = "auto",
     replica: options.Replica = None,
     dtype: options.Dtype = "auto",
+    compiled: options.Compile = False,
     as_json: options.Json = False,
 ) -> None:
     """Answer every line; a bad one becomes an error row. Exit code 1 when some rows failed.
@@ -76,6 +78,7 @@ def batch(
         seed=seed,
         decoding=decoding,
     )
+    settings = replace(settings, compiled=compiled)
     chosen = StoreChoice(store, remote, namespace, shared or ())
     files = Files(source, out, tuple(docs or ()), form, resume, overwrite)
     if dry_run:

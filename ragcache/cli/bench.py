@@ -74,6 +74,7 @@ def bench(
     seed: options.Seed = 0,
     device: options.Device = "auto",
     dtype: options.Dtype = "auto",
+    compiled: options.Compile = False,
     as_json: options.Json = False,
     out: options.Out = None,
     html: options.Report = None,
@@ -88,12 +89,15 @@ def bench(
     from ragcache.benching.models import is_random, load_model
     from ragcache.benching.systems import parse_systems
     from ragcache.benching.workloads import workload_named
+    from ragcache.model.compiled import compile_layers
 
     asked = workload_named(workload)() if prompt is None else workload_named(workload)(prompt)
     said = texts or ("words" if is_random(model) else "facts")
     load = Load(asked, requests, batch, canvas, block, tokens_per_step, rate, seed, said)
     parse_systems(systems, layers=0)  # a wrong name shows before a model is loaded, which may take long
     loaded = load_model(model, device=device, dtype=dtype)
+    if compiled:
+        compile_layers(loaded.mask_predictor)
     config = loaded.predictor.config
     load = load.within(config.max_tokens) if prompt is None else load
     report = _run(loaded, workload, parse_systems(systems, config.layers), load, scaling, stored)

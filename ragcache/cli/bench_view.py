@@ -38,7 +38,9 @@ def show(report: Report) -> None:
     out = console()
     out.width = max(out.width, _WIDTH)  # a narrow terminal folds lines, cells stay whole
     out.print(f"{report.workload}: {described(report.load)}")
-    out.print(f"{report.model}: {report.parameters:,} parameters, {report.dtype}, {report.threads} threads")
+    out.print(
+        f"{report.model}: {report.parameters:,} parameters, {report.computed}, {report.threads} threads"
+    )
     out.print(table)
     for line in report.lines():
         out.print(line)

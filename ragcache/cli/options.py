@@ -58,6 +58,10 @@ Dtype = Annotated[
     str,
     typer.Option("--dtype", help="To compute in: auto, bf16, fp16 or fp32; int8 rounds the weights alone."),
 ]
+Compile = Annotated[
+    bool,
+    typer.Option("--compile", help="torch.compile the layers: seconds once, then faster. Needs g++."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Journal = Annotated[
     Path | None,

@@ -28,6 +28,7 @@ from ragcache.engine.waiting import WaitingQueue
 from ragcache.engine.worker import OnForward, Worker
 from ragcache.errors import ConfigError, PromptTooLongError
 from ragcache.model.attention import Backend, GatherKV
+from ragcache.model.compiled import compile_layers
 from ragcache.model.private_memory import FreshMemory
 from ragcache.prompt import NOTHING, AffixSpan, Prompt, SpanIndex, TokenizedPrompt, tokenize
 from ragcache.registry import DEFAULT_NAMESPACE, Registry, codec_for
@@ -52,8 +53,9 @@ class Engine(BaseEngine):
     `device_bytes` bounds the pages kept on a device other than the CPU. `kv_bytes` are set aside for the
     private KV of all running requests together, and others wait; None takes what is needed (`private_kv`
     counts). `max_rows_per_step` bounds one forward, so that nobody waits long for others' refreshes;
-    `max_waiting` the requests that wait. `on_forward` is called from the worker after every forward, with its
-    steps and its wall seconds.
+    `max_waiting` the requests that wait. `compiled` has torch.compile make the layers faster, which takes
+    seconds once (`MissingDependencyError` without a compiler). `on_forward` is called from the worker after
+    every forward, with its steps and its wall seconds.
     """
 
     model: LoadedModel
@@ -77,12 +79,15 @@ class Engine(BaseEngine):
         max_rows_per_step: int = 4096,
         max_waiting: int = 16384,
         kv_bytes: int | None = None,
+        compiled: bool = False,
         on_forward: OnForward = lambda steps, seconds: None,
     ) -> None:
         if max_batch < 1:
             raise ConfigError(f"max_batch must be at least 1, not {max_batch}")
         if isinstance(shared, str):
             raise ConfigError(f"shared is {shared!r}; give a tuple of affix names")
+        if compiled:
+            compile_layers(model.mask_predictor)
         self.model, self.registry = model, registry
         self.policy = as_policy(ReusePolicy() if policy is None else policy)
         self.codec = codec_for(codec).name

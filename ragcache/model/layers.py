@@ -42,10 +42,14 @@ class Layer(nn.Module):
 
     def project(self, x: Tensor, positions: Tensor, cos: Tensor, sin: Tensor) -> LayerRows:
         """Queries, keys and values of the hidden states `x` `[n, hidden]`."""
+        return LayerRows(*self.heads_of(x, cos, sin), positions)
+
+    def heads_of(self, x: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """`q`, `k`, `v`, `rotated_q` and `rotated_k` of `LayerRows`."""
         h = self.attn_norm(x)
         q = self.q_norm(self.q(h).unflatten(-1, (self.heads, self.head_dim)))
         k = self.k_norm(self.k(h).unflatten(-1, (self.kv_heads, self.head_dim)))
-        return LayerRows(q, k, self._values(h), rotate(q, cos, sin), rotate(k, cos, sin), positions)
+        return q, k, self._values(h), rotate(q, cos, sin), rotate(k, cos, sin)
 
     def mix(self, x: Tensor, attended: Tensor) -> Tensor:
         """Residual stream after the attention output and the MLP."""

@@ -24,6 +24,7 @@ REPORT = Report(
     dtype="bf16",
     device="cpu",
     threads=2,
+    compiled=False,
     load=Load(DocQA()),
     rows=tuple(rows_of([DUAL, ANCHORS])),
     roofline=Roofline(3e10, 6e10, 4160, "bfloat16"),
@@ -49,6 +50,13 @@ def test_json_has_the_promised_fields_and_leaves_out_what_was_not_measured() -> 
     assert FULL.as_json()["scaling"]["r2"] == 1.0
     assert found["rows"][0]["em"] is None
     assert found["rows"][0]["refines"]["batch_ratio"] == 1.8
+
+
+def test_compiled_layers_are_named_wherever_the_dtype_is() -> None:
+    compiled = replace(REPORT, compiled=True)
+    assert (REPORT.as_json()["compiled"], compiled.as_json()["compiled"]) == (False, True)
+    assert (REPORT.computed, compiled.computed) == ("bf16", "bf16, compiled")
+    assert "bf16, compiled on cpu" in compiled.html(created="", command="")
 
 
 def test_exact_match_has_a_column_only_where_answers_are_known() -> None:

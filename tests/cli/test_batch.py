@@ -12,7 +12,7 @@ import pytest
 from ragcache.pipelines.batch_qa import Results
 from ragcache.registry import Registry
 
-from .conftest import Result, Run
+from .conftest import Result, Run, needs_compiler
 
 LINES = [
     {"custom_id": "1", "question": "What colour is the kettle?", "docs": ["kettle.md"]},
@@ -60,6 +60,14 @@ def test_replicas_answer_as_one_engine_does(batch: Batch) -> None:
     result = batch(LINES, "--overwrite", "--replica", "cpu", "--replica", "cpu", "--json")
     assert (result.code, result.json["ok"]) == (0, 2)
     assert {key: row["answer"] for key, row in batch.rows().items()} == expected
+
+
+@needs_compiler
+def test_compiled_layers_answer_as_eager_ones_do(batch: Batch) -> None:
+    batch(LINES)
+    eager = {key: row["answer"] for key, row in batch.rows().items()}
+    result = batch(LINES, "--overwrite", "--compile")
+    assert (result.code, {key: row["answer"] for key, row in batch.rows().items()}) == (0, eager)
 
 
 def test_some_failed_then_mended(batch: Batch) -> None:

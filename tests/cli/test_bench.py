@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import WINDOW, Run
+from .conftest import WINDOW, Run, needs_compiler
 
 LOAD = ("--canvas", 8, "--block", 4, "--requests", 2, "--batch", 2, "--device", "cpu")
 SMALL = ("--prompt", 160, "--texts", "words", *LOAD)
@@ -47,6 +47,14 @@ def test_a_model_that_can_answer_is_asked_for_facts_and_scored(run: Run) -> None
     [dual] = done.json["rows"]
     assert dual["em"] in (0.0, 0.5, 1.0)
     assert done.json["load"]["texts"] == "facts"
+
+
+@needs_compiler
+def test_layers_are_compiled_for_all_systems(run: Run, model: Path) -> None:
+    done = run("bench", "long", "--model", model, "--systems", "direct", "--compile", "--json", *SMALL)
+    assert (done.code, done.err) == (0, "")
+    assert done.json["compiled"] is True
+    assert [row["same"] for row in done.json["rows"]] == [1.0, 1.0]
 
 
 def test_without_a_prompts_length_it_is_what_the_window_leaves(run: Run, model: Path) -> None:

@@ -44,6 +44,7 @@ class EngineOptions:
     max_rows_per_step: int = 4096
     max_waiting: int = 16384
     kv_bytes: int | None = None
+    compiled: bool = False
 
     def __post_init__(self) -> None:
         if self.backend not in BACKENDS:
