@@ -153,7 +153,7 @@ def _opened(
     asked = parse_dtype(dtype) if isinstance(dtype, str) else dtype
     checkpoint = Checkpoint.open(folder)
     chosen = pick_devices(device, checkpoint.config.layers)
-    kind, int8 = in_own_thread(lambda: pick_precision(asked, checkpoint, chosen))  # it tries them
+    kind, int8 = pick_precision(asked, checkpoint, chosen)
     return checkpoint, kind, chosen, int8
 
 

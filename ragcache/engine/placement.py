@@ -11,6 +11,7 @@ import torch.nn.functional as F
 
 from ragcache.errors import ConfigError
 from ragcache.model.checkpoint import Checkpoint
+from ragcache.threads import in_own_thread
 
 DTYPES: Mapping[str, torch.dtype | None] = MappingProxyType(
     {
@@ -97,12 +98,16 @@ def computes_in(dtype: torch.dtype, device: torch.device) -> bool:
     if device.type == "cuda" and dtype == torch.bfloat16:
         return torch.cuda.get_device_capability(device)[0] >= 8
     try:
-        x = torch.ones(1, 1, 8, 8, dtype=dtype, device=device)
-        F.scaled_dot_product_attention(x, x, x)
-        F.silu(F.linear(F.rms_norm(x, (8,)), x[0, 0]))
+        in_own_thread(lambda: _try_out(dtype, device))
     except (RuntimeError, NotImplementedError):
         return False
     return True
+
+
+def _try_out(dtype: torch.dtype, device: torch.device) -> None:
+    x = torch.ones(1, 1, 8, 8, dtype=dtype, device=device)
+    F.scaled_dot_product_attention(x, x, x)
+    F.silu(F.linear(F.rms_norm(x, (8,)), x[0, 0]))
 
 
 def name_of(dtype: torch.dtype) -> str:

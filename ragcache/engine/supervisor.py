@@ -1,4 +1,4 @@
-"""One worker at a time on one queue: another takes the place of one that died."""
+"""One worker at a time on one queue: another takes the place of one that left, having nothing to do, or died."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Supervisor:
     def submit(self, job: Job, *, wait: bool = False) -> bool:
         """See `WaitingQueue.put`."""
         before = self.waiting.put(job, wait=wait)
-        self._replace_dead()
+        self._attend()
         return before
 
     def run(self, function: Callable[[], T]) -> T:
@@ -41,7 +41,7 @@ class Supervisor:
             call.run()
         else:
             self.waiting.put_call(call)
-            self._replace_dead()
+            self._attend()
         return call.result()
 
     def close(self) -> None:
@@ -53,11 +53,12 @@ class Supervisor:
         if threading.current_thread() is not self.worker:  # a callback may close, and cannot wait for itself
             self.worker.join()
 
-    def _replace_dead(self) -> None:
-        """Looked at once something waits: a worker that dies later finds it there, and fails it."""
-        if self.worker.died:
+    def _attend(self) -> None:
+        """Looked at once something waits: a worker that leaves later finds it there."""
+        if self.waiting.unattended:
             with self._replacing:
-                if self.worker.died and not self.waiting.closed:
+                if self.waiting.unattended and not self.waiting.closed:
+                    self.waiting.attend()
                     self.worker = self._started()
 
     def _started(self) -> Worker:

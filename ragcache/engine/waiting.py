@@ -18,7 +18,9 @@ class WaitingQueue:
     """Takes jobs and calls from any thread, shows the job that is due next to a single worker.
 
     `most` bounds the jobs that wait; one that is cancelled leaves at once. Calls are served in between, in
-    their order; as their callers wait for them, there are no more than threads. Raises `ConfigError`.
+    their order; as their callers wait for them, there are no more than threads. A worker that finds nothing
+    for a while, or dies, leaves; who puts something there afterwards finds it `unattended`. Raises
+    `ConfigError`.
     """
 
     def __init__(self, most: int) -> None:
@@ -30,7 +32,7 @@ class WaitingQueue:
         self._waiting: dict[int, Job] = {}  # by number; what has left may still lie in the heap
         self._calls: deque[Call[Any]] = deque()
         self._numbers = count()
-        self._watched = self._closed = False
+        self._watched = self._closed = self._unattended = False
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -39,6 +41,19 @@ class WaitingQueue:
     def closed(self) -> bool:
         """Whether it was closed."""
         return self._closed
+
+    @property
+    def unattended(self) -> bool:
+        """Whether its worker left: nobody looks at what waits."""
+        return self._unattended
+
+    def attend(self) -> None:
+        """A worker is there again."""
+        self._unattended = False
+
+    def leave(self) -> None:
+        """The worker goes."""
+        self._unattended = True
 
     def put(self, job: Job, *, wait: bool = False) -> bool:
         """Let `job` wait; whether anything is before it: others, or a worker that is at work.
@@ -51,7 +66,7 @@ class WaitingQueue:
                     raise EngineBusyError(len(self._waiting))
                 self._changed.wait()
             self._check_open()
-            before = bool(self._waiting) or not self._watched
+            before = bool(self._waiting) or not (self._watched or self._unattended)
             request, number = job.request, next(self._numbers)
             job.due = Due.of(number, job.submitted, request.priority, request.timeout_s)
             self._waiting[number] = job
@@ -72,16 +87,19 @@ class WaitingQueue:
         with self._changed:
             return self._calls.popleft() if self._calls else None
 
-    def head(self, *, block: bool) -> Job | None:
+    def head(self, *, wait_s: float | None = 0.0) -> Job | None:
         """The next job, left where it is; None if there is none.
 
-        With `block` it is waited for, until there is a call or the queue was closed.
+        It is waited for `wait_s` seconds, for ever when None, until there is a call or the queue was closed.
+        When nothing came the worker has left.
         """
         with self._changed:
-            self._watched = block
-            while block and not (self._waiting or self._calls or self._closed):
-                self._changed.wait()
-            self._watched = False
+            if wait_s != 0:
+                self._watched = True
+                came = self._changed.wait_for(lambda: self._waiting or self._calls or self._closed, wait_s)
+                self._watched = False
+                if not came:  # nobody can put anything there before this is known
+                    self._unattended = True
             while self._heap and self._heap[0][0].number not in self._waiting:
                 heapq.heappop(self._heap)
             return self._heap[0][1] if self._heap else None

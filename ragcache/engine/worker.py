@@ -22,6 +22,7 @@ from ragcache.engine.waiting import WaitingQueue
 from ragcache.errors import WorkerDiedError
 
 log = logging.getLogger(__name__)
+LINGER_S = 0.1
 # Called after every forward with its steps and the seconds it took.
 OnForward: TypeAlias = Callable[[Sequence[Step], float], None]
 
@@ -31,8 +32,10 @@ class Worker(threading.Thread):
 
     `reserve` gives the memory of a request, or None while it must wait, and with it whatever is urgent less;
     `begin` readies its first step. What they raise fails that request. `on_forward` looks on. Between two
-    forwards one of the calls that wait is served. The thread ends when the queue was closed and all is done.
-    Should it end otherwise, `died` is set, and every request and call fails with `WorkerDiedError`.
+    forwards one of the calls that wait is served. The thread ends when nothing was to do for `LINGER_S`, or
+    when the queue was closed and all is done: while it lives, its pool slows down others (`ragcache.threads`).
+    Should it end otherwise, every request and call fails with `WorkerDiedError`. Either way it leaves the
+    queue, and another may take its place.
     """
 
     def __init__(
@@ -47,7 +50,6 @@ class Worker(threading.Thread):
         on_forward: OnForward = lambda steps, seconds: None,
     ) -> None:
         super().__init__(name="ragcache-engine", daemon=True)
-        self.died = False
         self._predictor, self._waiting, self._scheduler = predictor, waiting, scheduler
         self._max_batch, self._reserve, self._begin = max_batch, reserve, begin
         self._row_cost, self._on_forward = row_cost, on_forward
@@ -64,11 +66,11 @@ class Worker(threading.Thread):
             self._fail_all(error)
 
     def _admit(self) -> bool:
-        """Start what may start; blocks while nothing is to do. False once the queue is closed and empty."""
+        """Start what may start; waits while nothing is to do. False if that is for good, and it may end."""
         while len(self._active) < self._max_batch:
-            job = self._waiting.head(block=not self._active)
+            job = self._waiting.head(wait_s=0.0 if self._active else LINGER_S)
             if job is None:
-                return not self._waiting.closed
+                return not (self._waiting.closed or self._waiting.unattended)
             if not self._start_one(job):
                 break
         return True
@@ -142,7 +144,7 @@ class Worker(threading.Thread):
         self._active = [job for job in self._active if not job.settled]
 
     def _fail_all(self, cause: BaseException) -> None:
-        self.died = True  # before the queue is emptied: who puts a request there looks at this afterwards
+        self._waiting.leave()  # before it is emptied: who puts a request there looks at this afterwards
         traceback.clear_frames(cause.__traceback__)  # they hold KV
         for job in [*self._active, *self._waiting.drain()]:
             error = WorkerDiedError("the engine's thread ended unexpectedly; ask again: another takes over")

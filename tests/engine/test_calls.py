@@ -89,7 +89,7 @@ def test_pages_are_built_by_the_worker_whoever_warms(
     futures = [engine.submit(request) for request in requests]
     with ThreadPoolExecutor(len(TEXTS)) as threads:
         found = list(threads.map(lambda text: engine.warm([text, TEXTS[0]]), TEXTS))
-    assert set(builders) == {engine._workers.worker}
+    assert {thread.name for thread in builders} == {"ragcache-engine"}
     built = [page for one in found for page in one.pages.values() if page.status == "built"]
     assert len({page.key for page in built}) == len(built) == len(TEXTS)
     expected = [completion.token_ids for completion in bare.generate(requests)]
@@ -109,7 +109,7 @@ def test_a_callback_may_warm(engine: Engine, builders: list[threading.Thread]) -
     assert done.wait(60)
     assert statuses == ["built", *["hit"] * (len(statuses) - 1)]
     assert len(statuses) >= 2
-    assert builders == [engine._workers.worker]
+    assert [thread.name for thread in builders] == ["ragcache-engine"]
 
 
 def test_calls_are_served_in_turn_with_forwards(bare: Engine) -> None:

@@ -130,7 +130,7 @@ class Waits:
         self.running = engine.submit(ask("runs"), hold)
         assert started.wait(30)
         self.future = engine.submit(request)
-        job = engine._workers.waiting.head(block=False)
+        job = engine._workers.waiting.head()
         assert job is not None
         assert wait_until(lambda: job.ready is not None)
 

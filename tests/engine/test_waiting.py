@@ -19,7 +19,7 @@ def job(priority: int = 0, timeout_s: float | None = None) -> Job:
 def taken(queue: WaitingQueue) -> list[Job]:
     """All jobs in the order in which a worker gets them."""
     jobs = []
-    while (head := queue.head(block=False)) is not None:
+    while (head := queue.head()) is not None:
         assert queue.remove(head)
         jobs.append(head)
     return jobs
@@ -63,7 +63,7 @@ def test_who_may_block_gets_the_room_that_another_leaves() -> None:
     queue.put(job())
     with ThreadPoolExecutor(1) as threads:
         blocked = threads.submit(queue.put, second, wait=True)
-        head = queue.head(block=True)
+        head = queue.head(wait_s=None)
         assert head is not None
         assert queue.remove(head)
         assert not queue.remove(head)
@@ -80,6 +80,17 @@ def test_closing_hands_out_what_waits_and_wakes_who_blocks() -> None:
         with pytest.raises(EngineClosedError):
             blocked.result(timeout=10)
     assert queue.closed
-    assert queue.head(block=True) is None
+    assert queue.head(wait_s=None) is None
     with pytest.raises(EngineClosedError):
         queue.put(job())
+
+
+def test_a_worker_that_waited_in_vain_has_left_and_who_comes_next_knows() -> None:
+    queue, late = WaitingQueue(2), job()
+    assert not queue.unattended
+    assert queue.head(wait_s=0.01) is None
+    assert queue.unattended
+    assert not queue.put(late)  # nothing is before it: no worker is at work
+    queue.attend()
+    assert queue.head(wait_s=60) is late
+    assert not queue.unattended

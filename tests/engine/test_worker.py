@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -18,6 +19,7 @@ from ragcache.errors import ConfigError, EngineBusyError, EngineClosedError, Wor
 from ragcache.model.transformer import MaskPredictor
 
 LONG = DecodingOptions(max_tokens=24, block_length=2)
+ONE = DecodingOptions(max_tokens=1, block_length=1, min_tokens=1)
 Watch = Callable[[Callable[[Sequence[Step]], None]], None]
 
 
@@ -86,6 +88,29 @@ def test_a_dead_thread_is_reported_to_every_waiter_and_replaced(model: LoadedMod
         assert engine.submit(ask("again")).result(timeout=60).completion_tokens > 0
         assert engine._workers.worker is not dead
     assert not engine._workers.worker.is_alive()
+
+
+def test_an_idle_thread_ends_and_the_next_request_gets_another(bare: Engine) -> None:
+    first = bare.generate([ask_about(RIVER)])
+    idle = bare._workers.worker
+    idle.join(60)
+    assert not idle.is_alive()
+    assert bare.generate([ask_about(RIVER)])[0].token_ids == first[0].token_ids
+    assert bare._workers.worker is not idle
+    assert bare.warm([RIVER]).pages
+
+
+def test_nothing_is_lost_when_it_comes_as_the_thread_ends(
+    bare: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_module, "LINGER_S", 1e-4)
+    workers = set()
+    for pause in range(40):
+        time.sleep(1e-4 * (pause % 4))
+        assert bare.submit(ask("hello", options=ONE)).result(60).completion_tokens == 1
+        assert bare.warm([RIVER]).pages
+        workers.add(bare._workers.worker)
+    assert 1 < len(workers)
 
 
 def test_an_error_does_not_keep_the_kv_of_its_request(bare: Engine, watch: Watch) -> None:

@@ -175,9 +175,9 @@ class DataParallelEngine(BaseEngine):
 
     def _dispatch(self) -> None:
         """Hand on what waits, while replicas have room. Ends once the queue was closed."""
-        while self._waiting.head(block=True) is not None:
+        while self._waiting.head(wait_s=None) is not None:
             self._pool.wait_for_room()
-            job = self._waiting.head(block=False)  # another may be more urgent by now
+            job = self._waiting.head()  # another may be more urgent by now
             if job is None or not self._waiting.remove(job) or job.drop_if_late():
                 continue
             try:
