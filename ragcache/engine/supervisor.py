@@ -1,4 +1,4 @@
-"""One worker at a time on one queue: another takes the place of one that left, having nothing to do, or died."""
+"""One worker at a time on one queue: another takes the place of one that had nothing to do, or died."""
 
 from __future__ import annotations
 

@@ -33,9 +33,9 @@ class Worker(threading.Thread):
     `reserve` gives the memory of a request, or None while it must wait, and with it whatever is urgent less;
     `begin` readies its first step. What they raise fails that request. `on_forward` looks on. Between two
     forwards one of the calls that wait is served. The thread ends when nothing was to do for `LINGER_S`, or
-    when the queue was closed and all is done: while it lives, its pool slows down others (`ragcache.threads`).
-    Should it end otherwise, every request and call fails with `WorkerDiedError`. Either way it leaves the
-    queue, and another may take its place.
+    when the queue was closed and all is done: while it lives, its pool slows others down (`threads`). Should
+    it end otherwise, every request and call fails with `WorkerDiedError`. Either way it leaves the queue, and
+    another may take its place.
     """
 
     def __init__(

@@ -110,7 +110,7 @@ def test_nothing_is_lost_when_it_comes_as_the_thread_ends(
         assert bare.submit(ask("hello", options=ONE)).result(60).completion_tokens == 1
         assert bare.warm([RIVER]).pages
         workers.add(bare._workers.worker)
-    assert 1 < len(workers)
+    assert len(workers) > 1
 
 
 def test_an_error_does_not_keep_the_kv_of_its_request(bare: Engine, watch: Watch) -> None:

@@ -121,9 +121,11 @@ def test_no_attention_but_that_of_the_watched_rows_is_held(
 ) -> None:
     asked: list[tuple[int, int]] = []
 
-    def noted(reads: Reads, layer: int, rows: LayerRows, index: Tensor) -> Iterator[Tensor]:
+    def noted(
+        reads: Reads, layer: int, rows: LayerRows, index: Tensor, among: Tensor | None
+    ) -> Iterator[Tensor]:
         asked.append((layer, len(index)))
-        return attention_scores(reads, layer, rows, index)
+        return attention_scores(reads, layer, rows, index, among)
 
     monkeypatch.setattr(attention, "scores_of", noted)
     context = context_of(Fast(tiny_model()))

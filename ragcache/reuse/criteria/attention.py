@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
 from itertools import accumulate
 from typing import TypeAlias
 
@@ -17,10 +16,8 @@ from ragcache.model.rows import LayerRows
 from ragcache.model.scores import scores_of
 from ragcache.reuse.context import ReuseContext
 
-# scaled scores [heads, n, m] -> weights [heads, n, m]
-Weights: TypeAlias = Callable[[Tensor], Tensor]
-# positions [m] of columns -> how their scores are weighed
-Weigh: TypeAlias = Callable[[Tensor], Weights]
+# positions [m] of columns -> for each softmax which of them compete in it, [m] bool; None: all of them
+Rivals: TypeAlias = Callable[[Tensor], Sequence[Tensor | None]]
 
 
 @dataclass(frozen=True)
@@ -42,8 +39,8 @@ class Influence:
     def score(self, context: ReuseContext) -> Work[Tensor]:
         """See `AnchorCriterion`."""
         every = [segment.positions for segment in context.segments]
-        weigh = _among([torch.cat(every)] if self.joint else every)
-        return (yield from _probe(context, [context.masked], weigh))[0]
+        rivals = _among([torch.cat(every)] if self.joint else every)
+        return (yield from _probe(context, [context.masked], rivals))[0]
 
 
 @dataclass(frozen=True)
@@ -90,27 +87,19 @@ class QuestionAndAnswer:
         return (parts / parts.sum(dim=1, keepdim=True).clamp_min(torch.finfo(parts.dtype).tiny)).sum(dim=0)
 
 
-def _whole_row(at: Tensor) -> Weights:
-    return partial(torch.softmax, dim=-1)
+def _whole_row(at: Tensor) -> Sequence[Tensor | None]:
+    return [None]
 
 
-def _among(groups: Sequence[Tensor]) -> Weigh:
-    """A softmax over the columns at the positions of each group, which compete among themselves alone."""
-
-    def softmax(scores: Tensor, hidden: Tensor) -> Tensor:
-        return torch.softmax(scores.masked_fill(hidden, float("-inf")), dim=-1)
-
-    def weigh(at: Tensor) -> Weights:
-        others = [~torch.isin(at, group.to(at.device)) for group in groups]
-        return lambda scores: reduce(torch.add, (softmax(scores, hidden) for hidden in others))
-
-    return weigh
+def _among(groups: Sequence[Tensor]) -> Rivals:
+    """The columns at the positions of each group compete among themselves alone."""
+    return lambda at: [torch.isin(at, group.to(at.device)) for group in groups]
 
 
-def _probe(context: ReuseContext, groups: Sequence[Tensor], weigh: Weigh, first: int = 0) -> Work[Tensor]:
+def _probe(context: ReuseContext, groups: Sequence[Tensor], rivals: Rivals, first: int = 0) -> Work[Tensor]:
     """What the rows of each group give the frozen positions in layers from `first` on, `[groups, frozen]`."""
     watched = [torch.searchsorted(context.live, positions) for positions in groups]
-    probe = _Probe(watched, len(context.token_ids), weigh, first)
+    probe = _Probe(watched, len(context.token_ids), rivals, first)
     rows = context.token_ids[context.live]
     nothing = torch.empty(0, dtype=torch.int64)
     yield Step(context.live, rows, nothing, context.kv, probe, "probe")
@@ -120,11 +109,11 @@ def _probe(context: ReuseContext, groups: Sequence[Tensor], weigh: Weigh, first:
 class _Probe:
     """Sums over heads, layers and each group's rows; never holds more than the watched rows of one layer."""
 
-    def __init__(self, groups: Sequence[Tensor], tokens: int, weigh: Weigh, first: int) -> None:
+    def __init__(self, groups: Sequence[Tensor], tokens: int, rivals: Rivals, first: int) -> None:
         self.watched = torch.cat(list(groups))
         ends = list(accumulate(map(len, groups)))
         self.groups = [slice(end - len(rows), end) for rows, end in zip(groups, ends, strict=True)]
-        self.weigh, self.first = weigh, first
+        self.rivals, self.first = rivals, first
         self.total = torch.zeros(len(groups), tokens, dtype=torch.float32)
 
     def observe(self, layer: int, rows: LayerRows, reads: Reads) -> None:
@@ -133,10 +122,11 @@ class _Probe:
             self.total.zero_()
         if layer < self.first:
             return
-        at = reads.positions
-        weigh, weights = self.weigh(at), torch.zeros(len(self.groups), len(at), device=at.device)
-        for scores in scores_of(reads, layer, rows, self.watched.to(at.device)):
-            given = weigh(scores).sum(dim=0)
-            weights += torch.stack([given[group].sum(dim=0) for group in self.groups])
+        at, watched = reads.positions, self.watched.to(reads.positions.device)
+        weights = torch.zeros(len(self.groups), len(at), device=at.device)
+        for among in self.rivals(at):
+            for scores in scores_of(reads, layer, rows, watched, among):
+                given = torch.softmax(scores, dim=-1, dtype=torch.float32)
+                weights += torch.stack([given[:, group].sum(dim=(0, 1)) for group in self.groups])
         # a page's columns that are not seen may stand anywhere, and weigh nothing
         self.total.index_add_(1, at.clamp(0, self.total.shape[1] - 1).cpu(), weights.cpu())
