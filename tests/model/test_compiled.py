@@ -31,16 +31,18 @@ def fresh_compiler() -> Iterator[None]:
 
 
 def logits(model: MaskPredictor, count: int) -> Tensor:
-    ids = torch.tensor(random_ids(count, 3))
+    ids = torch.tensor(random_ids(count, 3), device=model.device)
     kv = GatherKV(model.config, len(ids), (), model.dtype, model.device)
     with torch.inference_mode():
-        return model.logits(model(Rows.single(ids, torch.arange(len(ids))), RaggedKV([kv])))
+        rows = Rows.single(ids, torch.arange(len(ids), device=ids.device))
+        return model.logits(model(rows, RaggedKV([kv])))
 
 
 @needs_compiler
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
 @pytest.mark.parametrize("kind", ["gqa-bias", "llada2"])
-def test_compiled_layers_differ_by_rounding_for_any_number_of_rows(kind: str) -> None:
-    eager, compiled = (tiny_model(replace(KINDS[kind], layers=2)) for _ in range(2))
+def test_compiled_layers_differ_by_rounding_for_any_number_of_rows(kind: str, device: str) -> None:
+    eager, compiled = (tiny_model(replace(KINDS[kind], layers=2)).to(device) for _ in range(2))
     compile_layers(compiled)
     assert is_compiled(compiled)
     assert not is_compiled(eager)
