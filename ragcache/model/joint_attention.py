@@ -180,9 +180,15 @@ def _by_page(requests: Sequence[RequestReads]) -> dict[Page, list[list[tuple[int
 
 
 def merge(parts: Partial) -> Tensor:
-    """One attention output `[heads, n, head_dim]`, fp32, of partial ones `[parts, ...]`, by their mass."""
-    share = torch.softmax(parts.lse, dim=0)[..., None]
-    return (share * parts.out).sum(dim=0)
+    """One attention output `[heads, n, head_dim]`, fp32, of partial ones `[parts, ...]`, by their mass.
+
+    Part after part: all their products at once would be written and read again, which takes longer.
+    """
+    shares = torch.softmax(parts.lse, dim=0)[..., None]
+    merged = shares[0] * parts.out[0]
+    for share, out in zip(shares[1:], parts.out[1:], strict=True):
+        merged.addcmul_(share, out)
+    return merged
 
 
 def seen_together(seen: Sequence[Tensor | None], counts: Sequence[int]) -> Tensor | None:
