@@ -91,10 +91,10 @@ class WaitingQueue:
         with self._changed:
             return self._calls.popleft() if self._calls else None
 
-    def stay(self, wait_s: float) -> bool:
+    def stay(self, wait_s: float | None) -> bool:
         """Wait for a job or a call; False, and the worker has left, if `wait_s` seconds bring neither.
 
-        Also when the queue was closed. It must end then: another may have taken its place already.
+        None waits for ever. False also when the queue was closed. It must end then: another may have taken its place already.
         """
         with self._changed:
             self._watched = True
