@@ -94,7 +94,8 @@ class WaitingQueue:
     def stay(self, wait_s: float | None) -> bool:
         """Wait for a job or a call; False, and the worker has left, if `wait_s` seconds bring neither.
 
-        None waits for ever. False also when the queue was closed. It must end then: another may have taken its place already.
+        None waits for ever. False also when the queue was closed. The worker must end then: another may have
+        taken its place already.
         """
         with self._changed:
             self._watched = True
