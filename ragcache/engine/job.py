@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from torch import Tensor
@@ -18,6 +19,8 @@ from ragcache.errors import RequestTimeoutError
 from ragcache.prompt import SpanIndex, TokenizedPrompt
 from ragcache.reuse.depth import DepthTable
 from ragcache.reuse.policy import ReusePolicy
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,8 @@ class Job:
     def resolve(self, completion: Completion) -> None:
         """Answer, unless the caller cancelled meanwhile."""
         if self.settle():
-            self.future.set_result(completion)
+            with _callbacks_that_raise():
+                self.future.set_result(completion)
 
     def fail(self, error: BaseException) -> None:
         """Hand the error to the caller; nothing if there was an answer, or an error, already.
@@ -102,7 +106,8 @@ class Job:
         """
         traceback.clear_frames(error.__traceback__)
         if self.settle():
-            self.future.set_exception(error)
+            with _callbacks_that_raise():
+                self.future.set_exception(error)
 
     def settle(self) -> bool:
         """End the work; whether the caller still waits. Called by one thread at a time."""
@@ -112,3 +117,12 @@ class Job:
         self.work = self.step = self.ready = self.granted = None
         self.held.close()
         return self.future.set_running_or_notify_cancel()
+
+
+@contextmanager
+def _callbacks_that_raise() -> Iterator[None]:
+    """A future logs what its callbacks raise, but for `SystemExit` and its like: others still wait."""
+    try:
+        yield
+    except BaseException:
+        log.exception("a callback of a request's future raised")

@@ -9,7 +9,7 @@ from typing import TypeVar
 from ragcache.engine.job import Job
 from ragcache.engine.waiting import WaitingQueue
 from ragcache.engine.worker import Worker
-from ragcache.errors import EngineClosedError
+from ragcache.errors import EngineClosedError, WorkerDiedError
 from ragcache.threads import Call
 
 T = TypeVar("T")
@@ -55,11 +55,24 @@ class Supervisor:
 
     def _attend(self) -> None:
         """Looked at once something waits: a worker that leaves later finds it there."""
-        if self.waiting.unattended:
+        if self._is_unattended():
             with self._replacing:
-                if self.waiting.unattended and not self.waiting.closed:
-                    self.waiting.attend()
-                    self.worker = self._started()
+                if self._is_unattended() and not self.waiting.closed:
+                    self._replace()
+
+    def _is_unattended(self) -> bool:
+        return self.waiting.unattended or not self.worker.is_alive()  # after a fork there is no thread
+
+    def _replace(self) -> None:
+        self.waiting.attend()
+        try:
+            self.worker = self._started()
+        except RuntimeError as error:  # no more threads, or the interpreter goes down
+            self.waiting.leave()
+            for one in self.waiting.drain():
+                died = WorkerDiedError(f"the engine could not start its thread: {error}; ask again")
+                died.__cause__ = error
+                one.fail(died)
 
     def _started(self) -> Worker:
         worker = self._make(self.waiting)

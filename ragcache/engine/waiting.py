@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import threading
+import time
 from collections import deque
 from itertools import count
 from typing import Any
@@ -30,6 +31,7 @@ class WaitingQueue:
         self._changed = threading.Condition()
         self._heap: list[tuple[Due, Job]] = []
         self._waiting: dict[int, Job] = {}  # by number; what has left may still lie in the heap
+        self._deadlines: list[tuple[float, int]] = []  # as the heap: some numbers may have left
         self._calls: deque[Call[Any]] = deque()
         self._numbers = count()
         self._watched = self._closed = self._unattended = False
@@ -71,6 +73,8 @@ class WaitingQueue:
             job.due = Due.of(number, job.submitted, request.priority, request.timeout_s)
             self._waiting[number] = job
             heapq.heappush(self._heap, (job.due, job))
+            if request.timeout_s is not None:
+                heapq.heappush(self._deadlines, (job.submitted + request.timeout_s, number))
             self._changed.notify_all()
         job.future.add_done_callback(lambda _: self._drop_cancelled(job))
         return before
@@ -87,19 +91,36 @@ class WaitingQueue:
         with self._changed:
             return self._calls.popleft() if self._calls else None
 
-    def head(self, *, wait_s: float | None = 0.0) -> Job | None:
-        """The next job, left where it is; None if there is none.
+    def stay(self, wait_s: float | None) -> bool:
+        """Wait for a job or a call; False, and the worker has left, if `wait_s` seconds bring neither.
 
-        It is waited for `wait_s` seconds, for ever when None, until there is a call or the queue was closed.
-        When nothing came the worker has left.
+        None waits for ever. False also when the queue was closed. The worker must end then: another may have
+        taken its place already.
         """
         with self._changed:
-            if wait_s != 0:
-                self._watched = True
-                came = self._changed.wait_for(lambda: self._waiting or self._calls or self._closed, wait_s)
-                self._watched = False
-                if not came:  # nobody can put anything there before this is known
-                    self._unattended = True
+            self._watched = True
+            self._changed.wait_for(lambda: self._waiting or self._calls or self._closed, wait_s)
+            self._watched = False
+            stays = bool(self._waiting or self._calls)
+            if not stays:  # nobody can put anything there before this is known
+                self._unattended = True
+            return stays
+
+    def take_late(self) -> list[Job]:
+        """Take out the jobs whose time is over."""
+        late = []
+        with self._changed:
+            while self._deadlines and self._deadlines[0][0] < time.monotonic():
+                job = self._waiting.pop(heapq.heappop(self._deadlines)[1], None)
+                if job is not None:
+                    late.append(job)
+            if late:
+                self._changed.notify_all()
+        return late
+
+    def head(self) -> Job | None:
+        """The next job, left where it is; None if there is none."""
+        with self._changed:
             while self._heap and self._heap[0][0].number not in self._waiting:
                 heapq.heappop(self._heap)
             return self._heap[0][1] if self._heap else None
@@ -119,6 +140,7 @@ class WaitingQueue:
             self._calls.clear()
             self._waiting.clear()
             self._heap.clear()
+            self._deadlines.clear()
             self._changed.notify_all()
             return found
 

@@ -67,34 +67,32 @@ class Worker(threading.Thread):
 
     def _admit(self) -> bool:
         """Start what may start; waits while nothing is to do. False if that is for good, and it may end."""
+        if not self._active and not self._waiting.stay(LINGER_S):
+            return False
+        for job in self._waiting.take_late():
+            job.drop_if_late()
         while len(self._active) < self._max_batch:
-            job = self._waiting.head(wait_s=0.0 if self._active else LINGER_S)
-            if job is None:
-                return not (self._waiting.closed or self._waiting.unattended)
-            if not self._start_one(job):
+            job = self._waiting.head()
+            if job is None or not self._start_one(job):
                 break
         return True
 
     def _start_one(self, job: Job) -> bool:
         """False if `job` has to wait for memory. It is settled only by who takes it out of the queue."""
-        late = job.is_late
         try:
-            grant = None if late else self._reserve(job)
+            grant = self._reserve(job)
         except Exception as error:
             if self._waiting.remove(job):
                 job.fail(error)
             return True
-        if grant is None and not late:
+        if grant is None:
             return False
-        if grant is not None:
+        if self._waiting.remove(job):
             job.held.callback(grant.release)
-        if not self._waiting.remove(job):  # cancelled meanwhile, or the engine was closed
-            job.held.close()
-        elif grant is None:
-            job.drop_if_late()
-        else:
             self._active.append(job)
             self._first_step(job, grant)
+        else:  # cancelled meanwhile, or the engine was closed
+            grant.release()
         return True
 
     def _first_step(self, job: Job, grant: Grant) -> None:

@@ -5,7 +5,7 @@ Attention has kernels of its own, and a mixture of experts chooses by data: both
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import torch
@@ -17,7 +17,9 @@ from ragcache.model.rope import angles
 from ragcache.model.transformer import MaskPredictor
 from ragcache.threads import in_own_thread
 
-_TRIED = 16  # rows of the forward that compiles; any other number takes the same code
+# Rows of the forward that compiles; any other number takes the same code. A prime, which is no size of a
+# model: sizes that are equal while it compiles are taken to be always so.
+_TRIED = 37
 
 
 class CompiledRows:
@@ -45,19 +47,19 @@ def compile_layers(predictor: MaskPredictor) -> None:
     """
     if is_compiled(predictor):
         return
-    for module in predictor.layers:
-        for name in _stages(module):
-            setattr(module, name, CompiledRows(getattr(module, name)))
+    made = [
+        {name: CompiledRows(getattr(module, name)) for name in _stages(module)} for module in predictor.layers
+    ]
     try:
-        in_own_thread(lambda: _try(predictor))
+        in_own_thread(lambda: _try(predictor, made))
     except Exception as error:  # the compilers' own errors have no type in common
-        for module in predictor.layers:
-            for name in _stages(module):
-                delattr(module, name)  # the class's own is there again
         raise MissingDependencyError(
             f"torch.compile failed: {str(error).splitlines()[0]}. It needs a C++ compiler (apt install g++), "
             "and Triton on a GPU; without them, do not ask for compiled layers"
         ) from error
+    for module, stages in zip(predictor.layers, made, strict=True):  # another engine may be using them
+        for name, stage in stages.items():
+            setattr(module, name, stage)
 
 
 def is_compiled(predictor: MaskPredictor) -> bool:
@@ -70,14 +72,14 @@ def _stages(layer: nn.Module) -> tuple[str, ...]:
     return ("heads_of", "mix") if isinstance(layer, DenseLayer) else ("heads_of",)
 
 
-def _try(predictor: MaskPredictor) -> None:
+def _try(predictor: MaskPredictor, made: Sequence[Mapping[str, CompiledRows]]) -> None:
     """One forward of a few rows through every layer, without attention, which compiles them."""
     config = predictor.config
     with torch.inference_mode():
         positions = torch.arange(_TRIED, device=predictor.device)
         x = predictor.embed(positions)
         cos, sin = angles(positions, config.rotary_dim, config.rope_theta)
-        for module, device in zip(predictor.layers, predictor.devices, strict=True):
-            layer = cast(Layer, module)
-            x, positions, cos, sin = (t.to(device) for t in (x, positions, cos, sin))
-            x = layer.mix(x, layer.project(x, positions, cos, sin).rotated_q)
+        for module, stages, device in zip(predictor.layers, made, predictor.devices, strict=True):
+            x, cos, sin = (t.to(device) for t in (x, cos, sin))
+            rotated_q = stages["heads_of"](x, cos, sin)[3]
+            x = stages.get("mix", cast(Layer, module).mix)(x, rotated_q)

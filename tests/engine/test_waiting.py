@@ -63,7 +63,8 @@ def test_who_may_block_gets_the_room_that_another_leaves() -> None:
     queue.put(job())
     with ThreadPoolExecutor(1) as threads:
         blocked = threads.submit(queue.put, second, wait=True)
-        head = queue.head(wait_s=None)
+        assert queue.stay(None)
+        head = queue.head()
         assert head is not None
         assert queue.remove(head)
         assert not queue.remove(head)
@@ -80,7 +81,7 @@ def test_closing_hands_out_what_waits_and_wakes_who_blocks() -> None:
         with pytest.raises(EngineClosedError):
             blocked.result(timeout=10)
     assert queue.closed
-    assert queue.head(wait_s=None) is None
+    assert not queue.stay(None)
     with pytest.raises(EngineClosedError):
         queue.put(job())
 
@@ -88,9 +89,29 @@ def test_closing_hands_out_what_waits_and_wakes_who_blocks() -> None:
 def test_a_worker_that_waited_in_vain_has_left_and_who_comes_next_knows() -> None:
     queue, late = WaitingQueue(2), job()
     assert not queue.unattended
-    assert queue.head(wait_s=0.01) is None
+    assert not queue.stay(0.01)
     assert queue.unattended
     assert not queue.put(late)  # nothing is before it: no worker is at work
     queue.attend()
-    assert queue.head(wait_s=60) is late
+    assert queue.stay(60)
+    assert queue.head() is late
     assert not queue.unattended
+
+
+def test_a_worker_that_left_stays_away_though_another_took_its_place() -> None:
+    queue = WaitingQueue(2)
+    stayed = queue.stay(0.01)
+    queue.put(job())
+    queue.attend()  # by the other, before the first looks at what it was told
+    assert not stayed
+
+
+def test_those_whose_time_is_over_are_taken_out_at_once_wherever_they_are() -> None:
+    queue = WaitingQueue(3)
+    first, late, left = job(priority=9), job(timeout_s=1e-9), job(timeout_s=1e-9)
+    for one in (first, late, left):
+        queue.put(one)
+    assert left.future.cancel()
+    assert queue.take_late() == [late]
+    assert queue.take_late() == []
+    assert taken(queue) == [first]

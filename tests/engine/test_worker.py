@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 from engine.asks import RIVER, ask, ask_about
@@ -13,9 +13,16 @@ from torch import Tensor
 
 from ragcache.decoding.denoise import DecodingOptions
 from ragcache.decoding.step import Step, forward
-from ragcache.engine import Engine, LoadedModel
+from ragcache.engine import Completion, Engine, LoadedModel
 from ragcache.engine import worker as worker_module
-from ragcache.errors import ConfigError, EngineBusyError, EngineClosedError, WorkerDiedError
+from ragcache.engine.worker import Worker
+from ragcache.errors import (
+    ConfigError,
+    EngineBusyError,
+    EngineClosedError,
+    RequestTimeoutError,
+    WorkerDiedError,
+)
 from ragcache.model.transformer import MaskPredictor
 
 LONG = DecodingOptions(max_tokens=24, block_length=2)
@@ -189,3 +196,82 @@ def test_the_more_urgent_of_those_that_wait_starts_first(model: LoadedModel, wat
 def test_a_priority_is_a_whole_number() -> None:
     with pytest.raises(ConfigError, match=r"0\.5 is no whole number"):
         ask("hello", priority=0.5)
+
+
+def test_a_request_that_waits_past_its_deadline_is_told_while_others_run(
+    model: LoadedModel, watch: Watch
+) -> None:
+    late: list[bool] = []
+
+    def look(steps: Sequence[Step]) -> None:
+        if not late:
+            hurried.append(engine.submit(ask("hurried", timeout_s=1e-3)))
+            time.sleep(2e-3)
+        late.append(hurried[0].done())
+
+    hurried: list[Future[Completion]] = []
+    watch(look)
+    with Engine(model, max_batch=1) as engine:
+        engine.submit(ask("runs long", options=LONG)).result(60)
+        assert isinstance(hurried[0].exception(1), RequestTimeoutError)
+    assert late[:2] == [False, True]
+    assert len(late) > 2
+
+
+def test_callbacks_that_exit_take_nobody_else_with_them(model: LoadedModel, watch: Watch) -> None:
+    go_on = threading.Event()
+
+    def leave(_: Future[Completion]) -> None:
+        raise SystemExit("a callback")
+
+    def die(steps: Sequence[Step]) -> None:
+        assert go_on.wait(30)
+        raise SystemExit("stop")
+
+    watch(die)
+    with Engine(model, max_batch=2) as engine:
+        futures = [engine.submit(ask(f"{n}?")) for n in range(4)]
+        for future in futures[:-1]:
+            future.add_done_callback(leave)
+        go_on.set()
+        assert all(isinstance(future.exception(30), WorkerDiedError) for future in futures)
+        assert engine.private_kv.used_bytes == 0
+
+
+def test_a_callback_that_exits_ends_no_thread(bare: Engine, watch: Watch) -> None:
+    go_on = threading.Event()
+
+    def leave(_: Future[Completion]) -> None:
+        raise SystemExit("a callback")
+
+    watch(lambda steps: assert_waited(go_on))
+    first, other = bare.submit(ask("one", options=ONE)), bare.submit(ask("two", options=LONG))
+    first.add_done_callback(leave)
+    go_on.set()
+    assert first.result(30).completion_tokens == 1
+    assert other.result(30).completion_tokens > 0
+
+
+def assert_waited(event: threading.Event) -> None:
+    assert event.wait(30)
+
+
+def test_without_room_for_a_thread_whoever_waits_is_told_and_the_next_may_ask(
+    bare: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(worker: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    bare._workers.worker.join(60)
+    with monkeypatch.context() as patched:
+        patched.setattr(Worker, "start", refuse)
+        assert isinstance(bare.submit(ask("hello")).exception(30), WorkerDiedError)
+        with pytest.raises(WorkerDiedError, match="can't start new thread"):
+            bare.warm([RIVER])
+    assert bare.submit(ask("hello", options=ONE)).result(30).completion_tokens == 1
+
+
+def test_a_worker_that_is_gone_without_a_word_is_replaced(bare: Engine) -> None:
+    bare._workers.worker.join(60)
+    bare._workers.waiting.attend()  # as after a fork: nobody said that no thread came along
+    assert bare.submit(ask("hello", options=ONE)).result(30).completion_tokens == 1

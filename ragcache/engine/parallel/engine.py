@@ -30,6 +30,7 @@ from ragcache.registry.names import check_name
 from ragcache.reuse.policy import ReusePolicy
 
 BATCHES_SENT = 2  # one that runs, and one whose pages are fetched meanwhile; the rest can still go anywhere
+LOOK_S = 0.1  # how often, while no replica has room, it is looked whose time is over
 
 
 @dataclass(frozen=True)
@@ -175,10 +176,13 @@ class DataParallelEngine(BaseEngine):
 
     def _dispatch(self) -> None:
         """Hand on what waits, while replicas have room. Ends once the queue was closed."""
-        while self._waiting.head(wait_s=None) is not None:
-            self._pool.wait_for_room()
+        while self._waiting.stay(None):
+            for late in self._waiting.take_late():
+                late.drop_if_late()
+            if not self._pool.wait_for_room(LOOK_S):
+                continue
             job = self._waiting.head()  # another may be more urgent by now
-            if job is None or not self._waiting.remove(job) or job.drop_if_late():
+            if job is None or not self._waiting.remove(job):
                 continue
             try:
                 errand = request_errand(job, self._footprints.of(job.request))

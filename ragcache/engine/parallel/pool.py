@@ -62,10 +62,10 @@ class ReplicaPool:
             self._started = True
             return self._outline
 
-    def wait_for_room(self) -> None:
-        """Until a replica has room, or there will never be one."""
+    def wait_for_room(self, wait_s: float) -> bool:
+        """Until a replica has room, or there will never be one; False if neither is so in `wait_s`."""
         with self._changed:
-            self._changed.wait_for(lambda: self._ledger.has_room or not self._hopeful())
+            return self._changed.wait_for(lambda: self._ledger.has_room or not self._hopeful(), wait_s)
 
     def send(self, errand: Errand) -> None:
         """Have it done by the cheapest replica; fails it where none is left."""

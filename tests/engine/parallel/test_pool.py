@@ -165,7 +165,7 @@ def test_with_no_replica_left_everything_fails_at_once(open_pool: Open, tmp_path
     pool = open_pool(f"once:{tmp_path / 'started'}")
     with pytest.raises(ReplicaDiedError, match="no replica is left"):
         ask(pool, "die").result(WAIT_S)
-    pool.wait_for_room()
+    assert pool.wait_for_room(60)
     with pytest.raises(ReplicaDiedError, match="no replica is left"):
         ask(pool, "echo").result(WAIT_S)
 
@@ -204,7 +204,7 @@ def test_what_cannot_be_sent_fails_alone_and_leaves_its_room(open_pool: Open) ->
     pool = open_pool("cpu", room=1)
     with pytest.raises(ConfigError, match="of your own"):
         ask(pool, "echo", object()).result(WAIT_S)
-    pool.wait_for_room()
+    assert pool.wait_for_room(60)
     assert pid(pool) == pids(pool)[0]
 
 
@@ -214,5 +214,5 @@ def test_room_is_waited_for(open_pool: Open) -> None:
     pool.send(errand)
     assert not pool._ledger.has_room
     pool.cancel(errand)
-    pool.wait_for_room()
+    assert pool.wait_for_room(60)
     assert future.exception(WAIT_S) is not None
