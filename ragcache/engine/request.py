@@ -17,6 +17,7 @@ from ragcache.reuse.policy import ReusePolicy, as_policy
 
 FinishReason = Literal["stop", "length"]
 AffixStatus = Literal["hit", "built", "skipped"]
+MAX_PRIORITY = 10**6
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,10 @@ class Request:
             raise ConfigError(f"timeout {self.timeout_s} is no time to answer in; give seconds above 0")
         if not isinstance(self.priority, int):
             raise ConfigError(f"priority {self.priority!r} is no whole number; 0 is usual, more goes first")
+        if abs(self.priority) > MAX_PRIORITY:
+            raise ConfigError(
+                f"priority is beyond -{MAX_PRIORITY}..{MAX_PRIORITY}; 0 is usual, more goes first"
+            )
         if self.policy is not None:
             object.__setattr__(self, "policy", as_policy(self.policy))
         if self.codec is not None:

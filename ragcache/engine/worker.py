@@ -69,8 +69,8 @@ class Worker(threading.Thread):
         """Start what may start; waits while nothing is to do. False if that is for good, and it may end."""
         if not self._active and not self._waiting.stay(LINGER_S):
             return False
-        for job in self._waiting.take_late():
-            job.drop_if_late()
+        for late in self._waiting.take_late():
+            late.drop_if_late()
         while len(self._active) < self._max_batch:
             job = self._waiting.head()
             if job is None or not self._start_one(job):

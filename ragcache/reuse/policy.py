@@ -81,22 +81,29 @@ class ReusePolicy:
         """The short form; `parse_policy` reads it back."""
         if self.auto:
             return "auto"
-        anchors = self._anchor_name()
+        further = self._further_names()
+        anchors = self._anchor_name(alone=not further)
         parts = [self.depth.name] if self.depth else []
         parts += [anchors] if anchors else []
-        if self.refresh_every != 1:
-            parts.append("once" if self.refresh_every is None else f"every={self.refresh_every}")
-        parts += ["contextual"] if self.contextual else []
-        parts += [f"min={self.min_tokens}"] if self.min_tokens else []
-        return "+".join(parts)
+        return "+".join([*parts, *further])
 
-    def _anchor_name(self) -> str:
+    def _further_names(self) -> list[str]:
+        names = []
+        if self.refresh_every != 1:
+            names.append("once" if self.refresh_every is None else f"every={self.refresh_every}")
+        names += ["contextual"] if self.contextual else []
+        names += [f"min={self.min_tokens}"] if self.min_tokens else []
+        return names
+
+    def _anchor_name(self, alone: bool) -> str:
         if isinstance(self.amount, AdaptiveShare):
             named = f"adaptive{self.amount.name}"
             return named if self.criterion == DEFAULT else f"{self.criterion.name}+{named}"
+        share = f"{self.criterion.name}{self.amount.name}"
         if self.amount.least == 1.0:
-            return "" if self.depth else "full"
-        return "direct" if self.amount.most == 0.0 else f"{self.criterion.name}{self.amount.name}"
+            whole = "full" if alone else share  # `full` takes nothing beside it
+            return "" if self.depth else whole
+        return "direct" if self.amount.most == 0.0 else share
 
     @property
     def reuses(self) -> bool:

@@ -29,3 +29,9 @@ def test_a_prompt_of_no_tokens_is_refused_and_takes_nothing(bare: Engine) -> Non
 def test_no_time_to_answer_in_is_refused(timeout_s: float) -> None:
     with pytest.raises(ConfigError, match="give seconds above 0"):
         ask("hello", timeout_s=timeout_s)
+
+
+@pytest.mark.parametrize("priority", [0.5, 10**400, -(10**7)])
+def test_a_priority_that_is_none_is_refused(priority: int) -> None:
+    with pytest.raises(ConfigError, match="0 is usual, more goes first"):
+        ask("hello", priority=priority)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
@@ -74,7 +74,17 @@ def test_budget_outside_its_range(budget: float) -> None:
         ReusePolicy(budget)
 
 
-@pytest.mark.parametrize("policy", [Full, Direct, Anchors(), Anchors(0.35)])
+FURTHER = [{"refresh_every": None}, {"refresh_every": 2}, {"contextual": True}, {"min_tokens": 8}]
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        *(Full, Direct, Anchors(), Anchors(0.35)),
+        *(replace(policy, **one) for policy in (Full, Direct, Anchors(0.35)) for one in FURTHER),
+        replace(Full, depth=Depth(2), refresh_every=None),
+    ],
+)
 def test_names_parse_back(policy: ReusePolicy) -> None:
     assert parse_policy(policy.name) == policy
 
