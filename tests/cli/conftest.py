@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +18,6 @@ from reference.tiny import CONFIGS, tiny_model
 
 SPECIALS = ["<|endoftext|>", "<|mask|>"]
 WINDOW = 512
-needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler")
 TEMPLATE = "{% for m in messages %}[{{ m['role'] }}]\n{{ m['content'] }}\n{% endfor %}[assistant]\n"
 TEXTS = {
     "harbour.md": "The harbour of Ostermoor opens at six in the morning.",

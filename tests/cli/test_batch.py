@@ -11,8 +11,9 @@ import pytest
 
 from ragcache.pipelines.batch_qa import Results
 from ragcache.registry import Registry
+from reference.compiler import needs_compiler
 
-from .conftest import Result, Run, needs_compiler
+from .conftest import Result, Run
 
 LINES = [
     {"custom_id": "1", "question": "What colour is the kettle?", "docs": ["kettle.md"]},

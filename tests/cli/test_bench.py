@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import WINDOW, Run, needs_compiler
+from reference.compiler import needs_compiler
+
+from .conftest import WINDOW, Run
 
 LOAD = ("--canvas", 8, "--block", 4, "--requests", 2, "--batch", 2, "--device", "cpu")
 SMALL = ("--prompt", 160, "--texts", "words", *LOAD)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
-import pytest
 import torch
 from engine.asks import RIVER, TOWN, ask_with
 from torch._dynamo.utils import counters
@@ -13,6 +11,7 @@ from torch._dynamo.utils import counters
 from ragcache.engine import EngineOptions, LoadedModel, load
 from ragcache.model.compiled import is_compiled
 from ragcache.registry import Registry
+from reference.compiler import needs_compiler
 
 POLICIES = ("full", "direct", "qa@0.2", "acache@0.2", "depth=1+qa@0.3", "blend@0.2")
 
@@ -22,7 +21,7 @@ def graphs() -> int:
     return int(counters["stats"]["unique_graphs"])
 
 
-@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler")
+@needs_compiler
 def test_answers_are_those_of_eager_layers_and_nothing_is_compiled_while_serving(
     checkpoint: Path, model: LoadedModel, registry: Registry
 ) -> None:

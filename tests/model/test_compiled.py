@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -17,9 +16,9 @@ from ragcache.model.compiled import compile_layers, is_compiled
 from ragcache.model.ragged import RaggedKV
 from ragcache.model.rows import Rows
 from ragcache.model.transformer import MaskPredictor
+from reference.compiler import needs_compiler
 from reference.tiny import KINDS, random_ids, tiny_model
 
-needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler")
 ROWS = (1, 2, 40)
 # as many heads as a common number of rows: sizes that are equal must not be taken for one
 SHAPES = {**KINDS, "16 heads": replace(KINDS["gqa-bias"], heads=16)}
